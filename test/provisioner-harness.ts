@@ -79,10 +79,16 @@ export async function setUpProvisioner({ objects, hook, attributesClass, ...sett
   const start = (on?: NodeSetting): (() => void) => {
     const stop = new AbortController();
     const snapshots = createStore("VolumeSnapshot", { log: silent });
+    const api = Object.assign(kube, {
+      getPath: async (path: string) => (attributesClass?.(path) ?? {}) as JsonObject,
+    });
+    const current = () => (snapshots.isSynced() ? snapshots : undefined);
     const provisioner = createCsiProvisioner({
-      api: Object.assign(kube, {
-        getPath: async (path: string) => (attributesClass?.(path) ?? {}) as JsonObject,
-      }),
+      process: {
+        ...{ api, world, log: silent, backoff: { startMs: 1_000, maxMs: 300_000 } },
+        leading: () => !stop.signal.aborted,
+        record: (_about, { reason, message }) => void events.push(`${reason} ${/SNAP-\d+/.exec(message)?.[0]}`),
+      },
       csi: on?.csi ?? csi,
       driver: () => driverWith(["MODIFY_VOLUME"], on === undefined ? [] : ["VOLUME_ACCESSIBILITY_CONSTRAINTS"]),
       options: {
@@ -90,16 +96,10 @@ export async function setUpProvisioner({ objects, hook, attributesClass, ...sett
         usesAttributesClasses: attributesClass !== undefined,
         ...(on === undefined ? {} : { ownNode: on.ownNode }),
       },
-      snapshots: { current: () => (snapshots.isSynced() ? snapshots : undefined), onChange: snapshots.onChange },
-      mayProtectSnapshots: () => true,
+      optional: { snapshots: { current, onChange: snapshots.onChange }, mayProtectSnapshots: () => true },
       intents: { namespace: "kube-system", name: ["calls", ...(on === undefined ? [] : [on.ownNode.name])].join("-") },
       identity: "me",
-      world,
-      log: silent,
       callsAtOnce: 10,
-      backoff: { startMs: 1_000, maxMs: 300_000 },
-      leading: () => !stop.signal.aborted,
-      record: (_about, { reason, message }) => void events.push(`${reason} ${/SNAP-\d+/.exec(message)?.[0]}`),
     });
     const { signal } = stop;
     const watching = [provisioner.watch(signal), watchInto(kube, snapshots, { world, log: silent, signal })];

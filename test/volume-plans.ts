@@ -12,16 +12,13 @@ import type {
 } from "../src/api/types.ts";
 import { keyIn } from "../src/base/brand.ts";
 import { Fault, type FaultCode } from "../src/base/fault.ts";
-import type { CreateVolumeCall } from "../src/components/csi-provisioner/driver/call.ts";
+import type { CreateVolumeCall, VolumeReply } from "../src/components/csi-provisioner/driver/call.ts";
+import { volumeName } from "../src/components/csi-provisioner/identity.ts";
 import type { DriverFacts, ProvisionerOptions } from "../src/components/csi-provisioner/options.ts";
 import type { ProvisionerAction } from "../src/components/csi-provisioner/plan-steps.ts";
 import type { Intent } from "../src/components/csi-provisioner/stored-calls/intent.ts";
-import type {
-  VolumeFacts,
-  VolumeMemory,
-  VolumeReply,
-  VolumeView,
-} from "../src/components/csi-provisioner/volumes/observe.ts";
+import { noVolumeMemory, type VolumeMemory } from "../src/components/csi-provisioner/volumes/memory.ts";
+import type { VolumeFacts, VolumeView } from "../src/components/csi-provisioner/volumes/observe.ts";
 import { volumePhaseOf } from "../src/components/csi-provisioner/volumes/phase.ts";
 import { planVolume } from "../src/components/csi-provisioner/volumes/plan.ts";
 import type { NamedSource } from "../src/rules/data-source.ts";
@@ -143,7 +140,7 @@ export const nowMs = Date.parse("2026-01-01T12:00:00Z");
 /** A pending claim of an ordinary class; a reply counts for another second. */
 export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<VolumeMemory> = {}): VolumeView => ({
   facts: {
-    name: "pvc-u-new",
+    name: volumeName("pvc-u-new"),
     claim: aPendingClaim(),
     storageClass: aStorageClass(),
     volume: undefined,
@@ -155,26 +152,15 @@ export const aVolumeView = (facts: Partial<VolumeFacts> = {}, memory: Partial<Vo
     options: provisionerOptions,
     nodes: [],
     csiNodes: [],
-    ...facts,
-  },
-  memory: {
-    reply: { kind: "none" },
-    replyLeftMs: memory.reply === undefined ? 0 : 1_000,
-    isUndoing: false,
-    isLearning: false,
-    malformedReplies: 0,
-    repliesInRow: 1,
-    repliedTo: undefined,
-    isUncertain: facts.intent !== undefined,
-    isAdopted: false,
-    mayBePublished: false,
-    lateVolumeMs: 0,
-    isUnconfirmed: false,
-    sharedWith: undefined,
-    pauseMs: 0,
     identity: "me",
     watchesSnapshots: true,
     protectsSnapshots: true,
+    ...facts,
+  },
+  memory: {
+    ...noVolumeMemory,
+    replyLeftMs: memory.reply === undefined ? 0 : 1_000,
+    isUncertain: facts.intent !== undefined,
     ...memory,
   },
   nowMs,

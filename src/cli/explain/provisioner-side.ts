@@ -1,12 +1,14 @@
 /** A claim that waits for a volume, as the csi-provisioner of its class decides it. */
 import type { PersistentVolumeClaim, StorageClass } from "../../api/types.ts";
-import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import type { Key, Millis } from "../../base/brand.ts";
 import { provisionerOf, volumeNameFor } from "../../components/csi-provisioner/claims/claim.ts";
+import { volumeKey } from "../../components/csi-provisioner/identity.ts";
 import type { DriverFacts, ProvisionerOptions } from "../../components/csi-provisioner/options.ts";
+import { noVolumeMemory } from "../../components/csi-provisioner/volumes/memory.ts";
 import {
   observeVolume,
-  type Surroundings,
-  type VolumeMemory,
+  type VolumeContext,
+  type VolumeStores,
 } from "../../components/csi-provisioner/volumes/observe.ts";
 import { volumePhaseOf } from "../../components/csi-provisioner/volumes/phase.ts";
 import { planVolume } from "../../components/csi-provisioner/volumes/plan.ts";
@@ -29,26 +31,6 @@ const options: ProvisionerOptions = {
   crossNamespaceSnapshot: true,
 };
 
-const noVolumeMemory: VolumeMemory = {
-  reply: { kind: "none" },
-  replyLeftMs: 0,
-  isUndoing: false,
-  isLearning: false,
-  malformedReplies: 0,
-  repliesInRow: 0,
-  repliedTo: undefined,
-  isUncertain: false,
-  isAdopted: false,
-  mayBePublished: false,
-  lateVolumeMs: 0,
-  isUnconfirmed: false,
-  sharedWith: undefined,
-  pauseMs: 0,
-  identity: "",
-  watchesSnapshots: true,
-  protectsSnapshots: false,
-};
-
 export function provisionedFor(
   copy: ClusterCopy,
   claim: PersistentVolumeClaim,
@@ -65,7 +47,8 @@ export function provisionedFor(
       sinceMs: createdMs(claim),
       component,
     };
-  const view = observeVolume(aroundOf(copy, claim, driver, nowMs), volumeKey(claim), noVolumeMemory);
+  const key = volumeKey(volumeNameFor(options, claim.metadata.uid));
+  const view = observeVolume(storesOf(copy, claim), contextOf(copy, driver, nowMs), key);
   if (view === undefined) return { cause: "NothingWrong", says: "nothing is wanted for the claim" };
   const { source } = view.facts;
   if ("named" in source && source.kind === "snapshot" && source.snapshot === undefined) {
@@ -91,8 +74,6 @@ export function provisionedFor(
   };
 }
 
-const volumeKey = (claim: PersistentVolumeClaim): Key => keyIn(undefined, volumeNameFor(options, claim.metadata.uid));
-
 /** What the driver says of itself is not known from here. Topology is: its nodes have keys. */
 function driverOf(copy: ClusterCopy, name: string): DriverFacts {
   const hasTopology = copy
@@ -105,51 +86,55 @@ function driverOf(copy: ClusterCopy, name: string): DriverFacts {
   } as DriverFacts;
 }
 
-function aroundOf(copy: ClusterCopy, claim: PersistentVolumeClaim, driver: DriverFacts, nowMs: Millis): Surroundings {
+function storesOf(copy: ClusterCopy, claim: PersistentVolumeClaim): VolumeStores {
   const get =
     <K extends "PersistentVolumeClaim" | "PersistentVolume" | "StorageClass">(kind: K) =>
-    (key: Key) => {
-      const [name = "", namespace] = String(key).split("/").reverse();
-      return copy.get(kind, namespace, name);
-    };
+    (key: Key) =>
+      copy.get(kind, ...placeOf(key));
   const all = <K extends "Node" | "CSINode" | "StorageClass">(kind: K) => ({
     get: () => undefined,
     all: () => copy.list(kind),
     by: () => [],
   });
   return {
-    nowMs,
-    driver,
-    options,
-    stores: {
-      PersistentVolumeClaim: { get: get("PersistentVolumeClaim"), all: () => [claim], by: () => [claim] },
-      PersistentVolume: { get: get("PersistentVolume"), all: () => [], by: () => [] },
-      StorageClass: { ...all("StorageClass"), get: get("StorageClass") },
-      Node: all("Node"),
-      CSINode: all("CSINode"),
-    } as Surroundings["stores"],
-    intentOf: () => undefined,
-    attributesClass: () => ({ kind: "missing" }),
-    snapshotPair: (key) => {
-      const [name = "", namespace] = String(key).split("/").reverse();
-      const snapshot = copy.get("VolumeSnapshot", namespace, name);
+    PersistentVolumeClaim: { get: get("PersistentVolumeClaim"), all: () => [claim], by: () => [claim] },
+    PersistentVolume: { get: get("PersistentVolume"), all: () => [], by: () => [] },
+    StorageClass: { ...all("StorageClass"), get: get("StorageClass") },
+    Node: all("Node"),
+    CSINode: all("CSINode"),
+  } as VolumeStores;
+}
+
+const contextOf = (copy: ClusterCopy, driver: DriverFacts, nowMs: Millis): VolumeContext => ({
+  nowMs,
+  driver,
+  options,
+  memory: { about: () => noVolumeMemory },
+  identity: "",
+  watchesSnapshots: true,
+  protectsSnapshots: false,
+  intents: { get: () => undefined },
+  attributes: { get: () => ({ kind: "missing" }) },
+  snapshots: {
+    pair: (key) => {
+      const snapshot = copy.get("VolumeSnapshot", ...placeOf(key));
       const bound = snapshot?.status?.boundVolumeSnapshotContentName;
       return {
         snapshot,
         content: bound === undefined ? undefined : copy.get("VolumeSnapshotContent", undefined, bound),
       };
     },
-    grants: () => ({
-      isOn: () => true,
-      find: (from, to) =>
-        copy.list("ReferenceGrant", { namespace: to.namespace }).find((grant) => grantAllows(grant, from, to)),
-    }),
-    links: {
-      isServed: () => true,
-      get: (key) => {
-        const [name = "", namespace] = String(key).split("/").reverse();
-        return copy.get("VolumeSnapshotLink", namespace, name);
-      },
-    },
-  };
+  },
+  grants: {
+    isOn: () => true,
+    find: (from, to) =>
+      copy.list("ReferenceGrant", { namespace: to.namespace }).find((grant) => grantAllows(grant, from, to)),
+  },
+  links: { isServed: () => true, get: (key) => copy.get("VolumeSnapshotLink", ...placeOf(key)) },
+});
+
+/** Namespace and name. */
+function placeOf(key: Key): readonly [string | undefined, string] {
+  const [name = "", namespace] = String(key).split("/").reverse();
+  return [namespace, name];
 }

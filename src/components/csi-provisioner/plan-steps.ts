@@ -2,35 +2,15 @@
 import { type ClusterAction, type CodedMessage, type Next, type Plan, settled } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
-import { type Fault, isFault, isFinal } from "../../base/fault.ts";
+import type { Fault } from "../../base/fault.ts";
 import { type ErrorCode, withCode } from "../../errors/codes.ts";
 import type { CsiCallAction } from "../../runtime/csi-calls.ts";
 import type { Consent, CreateVolumeCall, VolumeCall } from "./driver/call.ts";
+import type { TargetUid, VolumeTarget } from "./driver/target.ts";
+import type { VolumeName } from "./identity.ts";
 import type { ProvisionerReason } from "./reasons.ts";
 import type { SourceObject } from "./sources/source.ts";
 import type { Intent } from "./stored-calls/intent.ts";
-import type { VolumeMemory } from "./volumes/observe.ts";
-
-/** What a call is about: a volume, by its name while it is created and by its PersistentVolume when it is deleted. */
-export interface VolumeTarget {
-  readonly metadata: { readonly name: string; readonly uid: string };
-  readonly goal: "create" | "learn" | "delete";
-  /** The version of the PersistentVolume when the call was decided. */
-  readonly version?: string | undefined;
-}
-
-export const creationOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "create" });
-/** Nobody may use the volume any more: only its id is wanted. */
-export const learningOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "learn" });
-/** The volume has no PersistentVolume. */
-export const undoingOf = (name: string): VolumeTarget => ({ metadata: { name, uid: name }, goal: "delete" });
-
-/** The driver has answered this volume before it answered another one. */
-export const strayOf = (name: string, id: string): VolumeTarget => ({
-  metadata: { name, uid: strayUid(name, id) },
-  goal: "delete",
-});
-export const strayUid = (name: string, id: string): string => `${name} ${id}`;
 
 export type LogAction =
   /** Before the intent is stored: the source carries our finalizer. */
@@ -41,46 +21,52 @@ export type LogAction =
       readonly isRequired: boolean;
     }
   /** Before CreateVolume is sent. */
-  | { readonly kind: "logIntent"; readonly name: string; readonly intent: Intent; readonly from?: "claim" }
+  | { readonly kind: "logIntent"; readonly name: VolumeName; readonly intent: Intent; readonly from?: "claim" }
   /** Before a stored volume is deleted or may go: no successor may create it again, or delete what its owner keeps. */
-  | { readonly kind: "settleIntent"; readonly name: string }
+  | { readonly kind: "settleIntent"; readonly name: VolumeName }
   /** Goes on only if the call has not been settled since it was decided to undo it: its PersistentVolume may have come and gone. */
-  | { readonly kind: "requireIntent"; readonly name: string }
+  | { readonly kind: "requireIntent"; readonly name: VolumeName }
   /**
    * Before the PersistentVolume with the volume of this id is stored; without an id, before its volume is deleted, which no
    * PersistentVolume has. The stored call says so first.
    */
-  | { readonly kind: "publishing"; readonly name: string; readonly id: string | undefined };
+  | { readonly kind: "publishing"; readonly name: VolumeName; readonly id: string | undefined };
 
 export type IntentAction = ClusterAction | LogAction;
+
+export type CallAction = CsiCallAction<
+  VolumeTarget,
+  VolumeCall & { readonly secret: VolumeCall["secret"] },
+  IntentAction
+>;
 
 export type ProvisionerAction =
   | ClusterAction
   | Extract<LogAction, { readonly kind: "settleIntent" | "logIntent" | "publishing" }>
-  | CsiCallAction<VolumeTarget, VolumeCall & { readonly secret: VolumeCall["secret"] }, IntentAction>
+  | CallAction
   /** With the name of a volume: for this attempt to create it alone. */
-  | { readonly kind: "readSnapshot"; readonly key: Key; readonly attempt?: string }
+  | { readonly kind: "readSnapshot"; readonly key: Key; readonly attempt?: VolumeName }
   | { readonly kind: "readAttributes"; readonly name: string }
   /** What is wrong with a stored call goes to the log and into an event. */
   | {
       readonly kind: "reportCall";
-      readonly volume: string;
+      readonly volume: VolumeName;
       readonly about: KubeObject;
       readonly reason: string;
       readonly message: CodedMessage;
     }
   /** The CreateVolume call has its outcome. */
-  | { readonly kind: "forgetIntent"; readonly name: string; readonly forgetsReply?: true }
+  | { readonly kind: "forgetIntent"; readonly name: VolumeName; readonly forgetsReply?: true }
   /** The reply is forgotten, and with it the intent if there is no volume; nothing is sent for a while, each time for longer. */
-  | { readonly kind: "pause"; readonly name: string; readonly forgetsIntent: boolean }
+  | { readonly kind: "pause"; readonly name: VolumeName; readonly forgetsIntent: boolean }
   /** The volume that the driver has answered before is deleted. */
-  | { readonly kind: "forgetStray"; readonly name: string }
+  | { readonly kind: "forgetStray"; readonly name: VolumeName }
   /** A while is chosen after which the claim may be taken for the own node, so that not all nodes try at once. */
-  | { readonly kind: "delayTaking"; readonly name: string }
+  | { readonly kind: "delayTaking"; readonly name: VolumeName }
   /** The own node becomes the selected one, unless another was quicker or the driver has no room. */
   | {
       readonly kind: "take";
-      readonly name: string;
+      readonly name: VolumeName;
       readonly claim: Extract<ClusterAction, { readonly kind: "replace" }>;
       /** What will be asked for; undefined: the claim cannot be served, and the node that takes it says why. */
       readonly call: CreateVolumeCall | undefined;
@@ -103,7 +89,7 @@ export type ProvisionerAction =
       readonly what: "created" | "deleted";
       readonly about: KubeObject;
       /** The uid of the target of the call. */
-      readonly uid: string;
+      readonly uid: TargetUid;
     };
 
 export type ReadAction = Extract<ProvisionerAction, { readonly kind: "readSnapshot" | "readAttributes" }>;
@@ -128,22 +114,12 @@ export const provisioningFailed = "ProvisioningFailed";
 export const pollMs: Millis = 5_000;
 
 type ForgetAction = Extract<ProvisionerAction, { readonly kind: "forgetIntent" }>;
-export const forget = (name: string): ForgetAction => ({ kind: "forgetIntent", name });
-export const pause = (name: string, forgetsIntent: boolean): ProvisionerAction => ({
+export const forget = (name: VolumeName): ForgetAction => ({ kind: "forgetIntent", name });
+export const pause = (name: VolumeName, forgetsIntent: boolean): ProvisionerAction => ({
   kind: "pause",
   name,
   forgetsIntent,
 });
-
-/** No volume was created by this call. ResourceExhausted is a refusal of CreateVolume, though not of other requests. */
-export const isRefusal = (fault: Fault): boolean => isFinal(fault) || isFault(fault, "ResourceExhausted");
-
-/**
- * DeleteVolume answers so whatever the cluster looks like: the volume's id, or the call itself, is wrong. A volume that is in use, or a
- * secret that is wrong, can be mended where nobody sees it.
- */
-export const isRefusedForGood = (fault: Fault): boolean =>
-  isFault(fault, "InvalidArgument", "Unimplemented", "NotFound", "OutOfRange");
 
 export const inMs = (ms: Millis): Next => ({ kind: "after", ms });
 export const later = ({ replyLeftMs }: { readonly replyLeftMs: Millis }): Next =>
@@ -179,7 +155,3 @@ export const errorOf = (about: KubeObject, reason: string, message: CodedMessage
 /** Our sentence around what the driver said. */
 export const quoting = (sentence: string, { message }: Fault, code: ErrorCode): CodedMessage =>
   withCode(`${sentence}: ${JSON.stringify(message)}`, code);
-
-/** The call was not sent because its secret does not exist, or may not be read. */
-export const isSecretGone = ({ reply, repliedTo }: Pick<VolumeMemory, "reply" | "repliedTo">): boolean =>
-  reply.kind === "unsent" && isFault(reply.fault, "NotFound", "PermissionDenied") && repliedTo?.secret !== undefined;

@@ -25,8 +25,10 @@ import { keyIn } from "../../base/brand.ts";
 import type { ErrorCode } from "../../errors/codes.ts";
 import { codeOfRefusal, type ProvisionerReason, type ProvisionerReasonCode } from "./reasons.ts";
 import { planSource } from "./sources/plan.ts";
+import { noStoredMemory } from "./stored-volumes/memory.ts";
 import { planStored } from "./stored-volumes/plan.ts";
-import type { SourceFacts, VolumeFacts, VolumeMemory } from "./volumes/observe.ts";
+import type { VolumeMemory } from "./volumes/memory.ts";
+import type { SourceFacts, VolumeFacts } from "./volumes/observe.ts";
 import { planVolume } from "./volumes/plan.ts";
 
 const why = (facts: Partial<VolumeFacts> = {}, memory: Partial<VolumeMemory> = {}): ProvisionerReason =>
@@ -75,7 +77,7 @@ const given: Readonly<Record<ProvisionerReasonCode, () => ProvisionerReason>> = 
         ...released,
         volume: aVolume({ metadata: { deletionTimestamp, finalizers: [provisioning.volumeFinalizer] } }),
       },
-      memory: { reply: { kind: "deleted" }, replyLeftMs: 0, repliedTo: undefined, isBeingStored: false },
+      memory: { ...noStoredMemory, reply: { kind: "deleted" } },
       nowMs,
     }).reason,
   Invalid: () => why({ source: { kind: "nameless" } }),
@@ -114,17 +116,20 @@ const given: Readonly<Record<ProvisionerReasonCode, () => ProvisionerReason>> = 
   VolumeInUse: () =>
     planStored({
       facts: released,
-      memory: { reply: { kind: "none" }, replyLeftMs: 0, repliedTo: undefined, isBeingStored: false },
+      memory: noStoredMemory,
       nowMs,
     }).reason,
   InUseByClaim: () =>
     planSource({
-      source: { kind: "snapshot", key: keyIn("team", "monday") },
-      object: restoring,
-      driver,
-      isUsed: true,
-      pair: undefined,
-      volume: undefined,
+      facts: {
+        source: { kind: "snapshot", key: keyIn("team", "monday") },
+        object: restoring,
+        driver,
+        pair: undefined,
+        volume: undefined,
+      },
+      memory: { isUsed: true },
+      nowMs,
     }).reason,
 };
 for (const [code, reasonOf] of Object.entries(given))

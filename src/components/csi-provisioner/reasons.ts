@@ -16,8 +16,10 @@ import { rfc3339 } from "../../base/time.ts";
 import type { ErrorCode } from "../../errors/codes.ts";
 import { type NamedSource, objectKindOf } from "../../rules/data-source.ts";
 import { classNameOf, selectedNodeOf } from "./claims/claim.ts";
-import { isRefusal, type ReadAction } from "./plan-steps.ts";
-import type { VolumeFacts, VolumeMemory } from "./volumes/observe.ts";
+import { isRefusal } from "./driver/refusals.ts";
+import type { CallMemory } from "./driver/remembered.ts";
+import type { ReadAction } from "./plan-steps.ts";
+import type { VolumeFacts } from "./volumes/observe.ts";
 
 /** The reasons that this component has. */
 export type ProvisionerReasonCode = Extract<
@@ -186,7 +188,7 @@ export const pausing = ({ name, driver }: Pick<VolumeFacts, "name" | "driver">):
   );
 
 interface RepliedView {
-  readonly memory: Pick<VolumeMemory, "reply" | "replyLeftMs" | "repliedTo" | "sentAtMs">;
+  readonly memory: Pick<CallMemory, "reply" | "replyLeftMs" | "repliedTo" | "sentAtMs">;
   readonly nowMs: Millis;
 }
 

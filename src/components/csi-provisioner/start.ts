@@ -13,11 +13,12 @@ import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createGrants } from "../../runtime/grants.ts";
 import { createLinks, type Links } from "../../runtime/links.ts";
+import type { Instruments } from "../../runtime/metrics.ts";
 import type { CapacityOptions } from "./capacity/options.ts";
 import { startCapacity } from "./capacity/start.ts";
 import { classNameOf } from "./claims/claim.ts";
 import type { OwnNode } from "./driver/own-node.ts";
-import { type CsiProvisionerDeps, createCsiProvisioner } from "./index.ts";
+import { type Counts, type CsiProvisionerDeps, createCsiProvisioner } from "./index.ts";
 import { provisionerMetrics } from "./metrics.ts";
 import { warnOfMigration } from "./migration.ts";
 import type { ProvisionerOptions } from "./options.ts";
@@ -88,11 +89,10 @@ export async function start(
   const leaseName = leaseNameFrom(driver.name);
   const intentsOf = leaseNameFrom([driver.name, ...(ownNode === undefined ? [] : [ownNode.name])].join("-"));
   const provisioner = createCsiProvisioner({
-    ...context,
     ...replaced,
+    process: { ...context, record: context.recordAs(`${name} ${driver.name}`, () => provisioner.isBusy()) },
     identity:
       replaced.identity ?? [world.now(), driver.name, ...(ownNode === undefined ? [] : [ownNode.name])].join("-"),
-    record: context.recordAs(`${name} ${driver.name}`, () => provisioner.isBusy()),
     csi: driver.csi,
     driver: () => ({ name: driver.name, plugin, controller: driver.capabilities() ?? new Set() }),
     options: { ...options, ownNode, publishesCapacity: options.capacity !== undefined },
@@ -100,32 +100,10 @@ export async function start(
       startMs: options.nodeDeploymentBaseDelay ?? takingMs.base,
       maxMs: options.nodeDeploymentMaxDelay ?? takingMs.max,
     },
-    snapshots,
-    contents,
-    grants,
-    links,
-    mayProtectSnapshots: protecting.isGranted,
+    optional: { snapshots, contents, grants, links, mayProtectSnapshots: protecting.isGranted },
     intents: { namespace: options.namespace, name: `${intentsOf}${createVolumeCallsSuffix}`.toLowerCase() },
     callsAtOnce: context.workers,
-    failed: (rpc, about) => {
-      const across = rpc === "CreateVolume" ? acrossLabels(about, links) : undefined;
-      if (across !== undefined) instruments.crossFailed.add(across);
-      if (rpc === "CreateVolume") {
-        instruments.provisionFailed.add(claimLabels(about));
-        capacity?.failed(about as PersistentVolumeClaim | undefined);
-      }
-      if (rpc === "DeleteVolume") instruments.deleteFailed.add(volumeLabels(about));
-    },
-    count: (what, about, tookMs) => {
-      const [counter, duration, labels] =
-        what === "created"
-          ? ([instruments.provisioned, instruments.provisionDuration, claimLabels(about)] as const)
-          : ([instruments.deleted, instruments.deleteDuration, volumeLabels(about)] as const);
-      counter.add(labels as never);
-      const across = what === "created" ? acrossLabels(about, links) : undefined;
-      if (across !== undefined) instruments.crossProvisioned.add(across);
-      duration.observe(labels as never, tookMs / 1000);
-    },
+    counts: countsOf(instruments, links, (claim) => capacity?.failed(claim)),
   });
   driver.onRead(provisioner.factsChanged);
   const capacity = options.capacity && startCapacity(context, options.capacity, driver, provisioner.stores, ownNode);
@@ -164,6 +142,33 @@ async function ownNodeOf(csi: CsiClient, options: StartOptions, signal: AbortSig
     name: options.nodeName ?? "",
     segments: accessibleTopology === undefined ? undefined : { ...accessibleTopology.segments },
     takesImmediate: options.nodeDeploymentImmediateBinding ?? true,
+  };
+}
+
+/** A failed attempt to create a volume says that there may be no room. */
+function countsOf(
+  instruments: Instruments<typeof provisionerMetrics>,
+  links: Pick<Links, "get"> | undefined,
+  notCreated: (claim: PersistentVolumeClaim | undefined) => void,
+): Counts {
+  return {
+    failed: (rpc, about) => {
+      if (rpc === "DeleteVolume") return instruments.deleteFailed.add(volumeLabels(about));
+      const across = acrossLabels(about, links);
+      if (across !== undefined) instruments.crossFailed.add(across);
+      instruments.provisionFailed.add(claimLabels(about));
+      notCreated(about as PersistentVolumeClaim | undefined);
+    },
+    succeeded: (what, about, tookMs) => {
+      if (what === "deleted") {
+        instruments.deleted.add(volumeLabels(about));
+        return instruments.deleteDuration.observe(volumeLabels(about), tookMs / 1000);
+      }
+      instruments.provisioned.add(claimLabels(about));
+      const across = acrossLabels(about, links);
+      if (across !== undefined) instruments.crossProvisioned.add(across);
+      instruments.provisionDuration.observe(claimLabels(about), tookMs / 1000);
+    },
   };
 }
 

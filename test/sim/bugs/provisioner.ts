@@ -4,8 +4,9 @@ import type { PersistentVolume, PersistentVolumeClaim } from "../../../src/api/t
 import { Fault, isFinal } from "../../../src/base/fault.ts";
 import type { ProvisionerAction } from "../../../src/components/csi-provisioner/plan-steps.ts";
 import { planSource } from "../../../src/components/csi-provisioner/sources/plan.ts";
+import type { StoredView } from "../../../src/components/csi-provisioner/stored-volumes/observe.ts";
 import { planStored } from "../../../src/components/csi-provisioner/stored-volumes/plan.ts";
-import type { StoredVolumeView, VolumeView } from "../../../src/components/csi-provisioner/volumes/observe.ts";
+import type { VolumeView } from "../../../src/components/csi-provisioner/volumes/observe.ts";
 import { volumePhaseOf } from "../../../src/components/csi-provisioner/volumes/phase.ts";
 import { planVolume } from "../../../src/components/csi-provisioner/volumes/plan.ts";
 import type { Sabotage } from "../components.ts";
@@ -14,7 +15,7 @@ import { type Bug, type Change, changed, toSabotage } from "./bug.ts";
 const inVolume = (change: Change<VolumeView, ProvisionerAction>): Sabotage => ({
   planVolume: toSabotage(changed(planVolume, change)),
 });
-const inStored = (change: Change<StoredVolumeView, ProvisionerAction>): Sabotage => ({
+const inStored = (change: Change<StoredView, ProvisionerAction>): Sabotage => ({
   planStored: toSabotage(changed(planStored, change)),
 });
 
@@ -39,10 +40,7 @@ const withMemory = (view: VolumeView, memory: Partial<VolumeView["memory"]>): Vo
   ...view,
   memory: { ...view.memory, ...memory },
 });
-const withVolume = (
-  view: StoredVolumeView,
-  change: (volume: PersistentVolume) => Partial<PersistentVolume>,
-): StoredVolumeView => ({
+const withVolume = (view: StoredView, change: (volume: PersistentVolume) => Partial<PersistentVolume>): StoredView => ({
   ...view,
   facts: { ...view.facts, volume: { ...view.facts.volume, ...change(view.facts.volume) } },
 });

@@ -5,7 +5,7 @@ import type { Log } from "../../../base/log.ts";
 import type { CsiClient } from "../../../csi/client.ts";
 import type { GetCapacityResponse } from "../../../csi/gen/csi_pb.js";
 import type { Segments } from "../driver/topology.ts";
-import type { CapacityAnswer } from "./observe.ts";
+import type { CapacityAnswer } from "./memory.ts";
 
 export interface Question {
   readonly segments: Segments;

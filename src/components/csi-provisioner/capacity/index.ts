@@ -93,10 +93,9 @@ export function createCapacityPublisher(deps: CapacityDeps): CapacityPublisher {
       CSIStorageCapacity: (object) => [keyOfCapacity(object)],
       StorageClass: ({ metadata, provisioner }) => (provisioner === driver ? wanted.keysOfClass(metadata.name) : []),
     },
-    observe: (_seen, key) => {
+    observe: (seen, key) => {
       const publisher = { driver, namespace, managedBy, owner };
-      const around = { stores, segments, publisher, forImmediateBinding, nowMs: world.now() };
-      return observeCapacity(around, key, memory.memoryOf(key));
+      return observeCapacity(seen, { memory, segments, publisher, forImmediateBinding, nowMs: world.now() }, key);
     },
     handlers: {
       ...createActionHandlers({ api, stores, leading, record: () => undefined }),

@@ -8,10 +8,28 @@ import type { Key, Millis } from "../../../base/brand.ts";
 import { createLru } from "../../../base/lru.ts";
 import type { World } from "../../../base/world.ts";
 import { capacityLimits } from "./limits.ts";
-import type { CapacityAnswer, CapacityMemory } from "./observe.ts";
+
+/** What the driver has answered to GetCapacity. */
+export interface CapacityAnswer {
+  /** The uid of the class whose parameters were sent: one of the same name may have others. */
+  readonly classUid: string;
+  readonly bytes: bigint;
+  /** Undefined: the driver names no largest volume. */
+  readonly maximumBytes: bigint | undefined;
+}
+
+export interface CapacityMemory {
+  /** Undefined: there is none, or it is too old. */
+  readonly answer: CapacityAnswer | undefined;
+  /** Until the answer is too old. */
+  readonly answerLeftMs: Millis;
+}
+
+/** The driver was not asked: with it, anybody can run phase and plan on objects read from a cluster. */
+export const noCapacityMemory: CapacityMemory = { answer: undefined, answerLeftMs: 0 };
 
 export interface CapacityMemories {
-  memoryOf(key: Key): CapacityMemory;
+  about(key: Key): CapacityMemory;
   /** To be called before the driver is asked, and when it has answered or failed. */
   asking(key: Key): void;
   asked(key: Key): void;
@@ -44,10 +62,10 @@ export function createCapacityMemory(world: Pick<World, "elapsed">, pollMs: Mill
       const expiresAtMs = answeredAtMs + (isOutdated ? askAgainMsMin : Math.max(askAgainMsMin, pollMs));
       answers.set(String(key), { answer, answeredAtMs, expiresAtMs });
     },
-    memoryOf: (key) => {
+    about: (key) => {
       const found = answers.get(String(key));
       const answerLeftMs = (found?.expiresAtMs ?? 0) - world.elapsed();
-      return answerLeftMs > 0 ? { answer: found?.answer, answerLeftMs } : { answer: undefined, answerLeftMs: 0 };
+      return answerLeftMs > 0 ? { answer: found?.answer, answerLeftMs } : noCapacityMemory;
     },
     outdate: (key) => {
       const question = questions.get(key);

@@ -1,18 +1,10 @@
-/** Reads everything that a decision about one segment and class needs, in one synchronous tick. */
+/** What a decision about one segment and class needs, from the caches, in one synchronous step. */
 import type { CSIStorageCapacity, OwnerReference, StorageClass } from "../../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../../base/brand.ts";
 import type { Segments } from "../driver/topology.ts";
 import { classAndSegmentOf } from "./key.ts";
+import type { CapacityMemories, CapacityMemory } from "./memory.ts";
 import type { SegmentList } from "./segments.ts";
-
-/** What the driver has answered to GetCapacity. */
-export interface CapacityAnswer {
-  /** The uid of the class whose parameters were sent: one of the same name may have others. */
-  readonly classUid: string;
-  readonly bytes: bigint;
-  /** Undefined: the driver names no largest volume. */
-  readonly maximumBytes: bigint | undefined;
-}
 
 /** Where and as whose objects are published. */
 export interface Publisher {
@@ -24,6 +16,7 @@ export interface Publisher {
 }
 
 export interface CapacityFacts {
+  readonly key: Key;
   /** Undefined: no node of the driver has the segment any more. */
   readonly segments: Segments | undefined;
   /** Undefined: there is none of the name whose capacity is published. */
@@ -33,22 +26,14 @@ export interface CapacityFacts {
   readonly publisher: Publisher;
 }
 
-export interface CapacityMemory {
-  /** Undefined: there is none, or it is too old. */
-  readonly answer: CapacityAnswer | undefined;
-  /** Until the answer is too old. */
-  readonly answerLeftMs: Millis;
-}
-
 export interface CapacityView {
-  readonly key: Key;
   readonly facts: CapacityFacts;
   readonly memory: CapacityMemory;
   /** The wall clock, for what is said of dates. */
   readonly nowMs: Millis;
 }
 
-export interface CapacityCaches {
+export interface CapacityStores {
   readonly StorageClass: { get(key: Key): StorageClass | undefined };
   readonly CSIStorageCapacity: { by(index: "key", value: string): readonly CSIStorageCapacity[] };
 }
@@ -60,28 +45,27 @@ export const isPublished = (
   forImmediateBinding: boolean,
 ): boolean => provisioner === driver && (forImmediateBinding || volumeBindingMode !== "Immediate");
 
-export interface CapacitySurroundings {
-  readonly nowMs: Millis;
-  readonly stores: CapacityCaches;
+export interface CapacityContext extends Pick<CapacityFacts, "publisher"> {
+  readonly memory: Pick<CapacityMemories, "about">;
   readonly segments: Pick<SegmentList, "get">;
-  readonly publisher: Publisher;
   readonly forImmediateBinding: boolean;
+  readonly nowMs: Millis;
 }
 
-export function observeCapacity(around: CapacitySurroundings, key: Key, memory: CapacityMemory): CapacityView {
-  const { stores, segments, publisher, forImmediateBinding, nowMs } = around;
+export function observeCapacity(stores: CapacityStores, context: CapacityContext, key: Key): CapacityView {
+  const { memory, segments, publisher, forImmediateBinding, nowMs } = context;
   const { className, segment } = classAndSegmentOf(key);
   const storageClass = stores.StorageClass.get(keyIn(undefined, className));
   const isWanted = storageClass !== undefined && isPublished(storageClass, publisher.driver, forImmediateBinding);
   return {
-    key,
     facts: {
+      key,
       segments: segments.get(segment),
       storageClass: isWanted ? storageClass : undefined,
       objects: stores.CSIStorageCapacity.by("key", String(key)).toSorted(byAge),
       publisher,
     },
-    memory,
+    memory: memory.about(key),
     nowMs,
   };
 }

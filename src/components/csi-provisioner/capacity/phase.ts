@@ -13,12 +13,13 @@
  */
 import type { CSIStorageCapacity } from "../../../api/types.ts";
 import { parseQuantity, wholeUnits } from "../../../base/quantity.ts";
-import type { CapacityAnswer, CapacityView, Publisher } from "./observe.ts";
+import type { CapacityAnswer } from "./memory.ts";
+import type { CapacityView, Publisher } from "./observe.ts";
 
 export const capacityPhases = ["unwanted", "unasked", "unpublished", "outdated", "current"] as const;
 export type CapacityPhase = (typeof capacityPhases)[number];
 
-export function capacityPhaseOf({ facts, memory: { answer } }: CapacityView): CapacityPhase {
+export function capacityPhaseOf({ facts, memory: { answer } }: Pick<CapacityView, "facts" | "memory">): CapacityPhase {
   const { storageClass, segments, objects, publisher } = facts;
   const [object] = objects;
   if (storageClass === undefined || segments === undefined) return "unwanted";

@@ -5,7 +5,8 @@ import { planTester, type ReasonedCase } from "../../../../test/plan-cases.ts";
 import { aStorageClass, nowMs } from "../../../../test/volume-plans.ts";
 import type { CSIStorageCapacity } from "../../../api/types.ts";
 import { capacityKey, segmentText } from "./key.ts";
-import type { CapacityAnswer, CapacityFacts, CapacityView, Publisher } from "./observe.ts";
+import { type CapacityAnswer, noCapacityMemory } from "./memory.ts";
+import type { CapacityFacts, CapacityView, Publisher } from "./observe.ts";
 import { capacityPhaseOf } from "./phase.ts";
 import { type CapacityAction, planCapacity } from "./plan.ts";
 
@@ -38,14 +39,20 @@ const anObject = (
 });
 
 const aView = (facts: Partial<CapacityFacts> = {}, answered: CapacityAnswer | undefined = answer): CapacityView => ({
-  key: capacityKey(storageClass.metadata.name, segmentText(segments)),
-  facts: { segments, storageClass, objects: [anObject()], publisher, ...facts },
+  facts: {
+    key: capacityKey(storageClass.metadata.name, segmentText(segments)),
+    segments,
+    storageClass,
+    objects: [anObject()],
+    publisher,
+    ...facts,
+  },
   memory: { answer: answered, answerLeftMs: answered === undefined ? 0 : 5_000 },
   nowMs,
 });
 const unasked = (facts: Partial<CapacityFacts>): CapacityView => ({
   ...aView(facts),
-  memory: { answer: undefined, answerLeftMs: 0 },
+  memory: noCapacityMemory,
 });
 const written = (action: CapacityAction | undefined): CSIStorageCapacity => {
   assert.ok(action?.kind === "create" || action?.kind === "replace");

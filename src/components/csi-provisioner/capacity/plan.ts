@@ -8,7 +8,8 @@ import { binaryQuantity, printQuantity } from "../../../base/quantity.ts";
 import type { Segments } from "../driver/topology.ts";
 import { type ProvisionerReason, reasonFor } from "../reasons.ts";
 import { classAndSegmentOf, segmentText } from "./key.ts";
-import type { CapacityAnswer, CapacityView, Publisher } from "./observe.ts";
+import type { CapacityAnswer } from "./memory.ts";
+import type { CapacityView, Publisher } from "./observe.ts";
 import { capacityPhaseOf } from "./phase.ts";
 
 /** GetCapacity; the answer is remembered, and the key is looked at again. */
@@ -37,7 +38,7 @@ export function planCapacity(view: CapacityView): CapacityPlan {
   const named = `capacity of StorageClass ${storageClass.metadata.name} in ${segmentText(segments)}`;
   if (phase === "unasked" || answer === undefined)
     return {
-      actions: [...actions, { kind: "ask", key: view.key, segments, storageClass }],
+      actions: [...actions, { kind: "ask", key: facts.key, segments, storageClass }],
       next: settled,
       reason: reasonFor("WaitsForDriver", `${named}: driver ${publisher.driver} is asked for it`, [], nowMs),
     };
@@ -56,7 +57,7 @@ export function planCapacity(view: CapacityView): CapacityPlan {
   return { actions, next: { kind: "after", ms: answerLeftMs }, reason };
 }
 
-function planUnwanted({ key, facts: { objects, storageClass } }: CapacityView): CapacityPlan {
+function planUnwanted({ facts: { key, objects, storageClass } }: CapacityView): CapacityPlan {
   const { className, segment } = classAndSegmentOf(key);
   const why = storageClass === undefined ? `StorageClass ${className} is not published` : `no node has ${segment}`;
   const actions = removing(objects);

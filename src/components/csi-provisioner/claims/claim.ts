@@ -2,6 +2,7 @@
 import { provisioning } from "../../../api/names.ts";
 import type { PersistentVolumeClaim } from "../../../api/types.ts";
 import { parseQuantity, wholeUnits } from "../../../base/quantity.ts";
+import { type VolumeName, volumeName } from "../identity.ts";
 
 /** The provisioner that kube-controller-manager has chosen for the claim, under its name of today or of before. */
 export const provisionerOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
@@ -41,5 +42,7 @@ export interface NameOptions {
 }
 
 /** Name of the volume at the driver and of its PersistentVolume: the same for every attempt. */
-export const volumeNameFor = ({ volumeNamePrefix, volumeNameUuidLength }: NameOptions, claimUid: string): string =>
-  `${volumeNamePrefix}-${volumeNameUuidLength < 0 ? claimUid : claimUid.replaceAll("-", "").slice(0, volumeNameUuidLength)}`;
+export const volumeNameFor = ({ volumeNamePrefix, volumeNameUuidLength }: NameOptions, claimUid: string): VolumeName =>
+  volumeName(
+    `${volumeNamePrefix}-${volumeNameUuidLength < 0 ? claimUid : claimUid.replaceAll("-", "").slice(0, volumeNameUuidLength)}`,
+  );

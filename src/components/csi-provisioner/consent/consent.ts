@@ -6,8 +6,11 @@
  * there when the source was, and a source of the same name that came later is never taken for the one that was granted.
  */
 import type { Ref } from "../../../api/plan.ts";
+import { Fault } from "../../../base/fault.ts";
+import type { Log } from "../../../base/log.ts";
 import type { KubeApi } from "../../../kube/api.ts";
 import { linkedSource } from "../../../rules/data-source.ts";
+import type { GrantFrom, GrantTo } from "../../../rules/reference-grant.ts";
 import type { Grants } from "../../../runtime/grants.ts";
 import type { Consent, CreateVolumeCall } from "../driver/call.ts";
 
@@ -52,3 +55,29 @@ export function createConsentCheck({ api, grants }: ConsentCheckOptions): Consen
     return same.every(Boolean) && (await grants.isStill(grant, from, to, signal));
   };
 }
+
+/** What cannot be read is not consented to. */
+export const deniedUnlessRead =
+  (check: ConsentCheck, log: Log): ConsentCheck =>
+  async (call, consent, signal) => {
+    try {
+      return await check(call, consent, signal);
+    } catch (reason) {
+      if (signal.aborted) throw reason;
+      log.info("consent to the use of a source cannot be read, and counts as denied", {
+        volume: call.name,
+        reason: Fault.from(reason).message,
+      });
+      return false;
+    }
+  };
+
+/** Whether the owner of a source still lets the user of a claim know of it. */
+export type MayTell = (from: GrantFrom, to: GrantTo, signal: AbortSignal) => Promise<boolean>;
+
+export const createDisclosure =
+  (grants: ConsentCheckOptions["grants"]): MayTell =>
+  async (from, to, signal) => {
+    const grant = grants?.finder()?.(from, to);
+    return grant !== undefined && (await grants?.isStill(grant, from, to, signal)) === true;
+  };

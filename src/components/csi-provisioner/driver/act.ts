@@ -8,8 +8,7 @@ import {
   type Volume,
   type VolumeCapabilitySchema,
 } from "../../../csi/gen/csi_pb.js";
-import type { VolumeAnswer } from "../volumes/observe.ts";
-import type { CreatedVolume, CreateVolumeCall, VolumeCall, VolumeCapability } from "./call.ts";
+import type { CreatedVolume, CreateVolumeCall, VolumeAnswer, VolumeCall, VolumeCapability } from "./call.ts";
 
 export const rpcs = { create: "CreateVolume", learn: "CreateVolume", delete: "DeleteVolume" } as const;
 export type Rpc = (typeof rpcs)[keyof typeof rpcs];

@@ -5,6 +5,7 @@
 import type { NamedSource } from "../../../rules/data-source.ts";
 import type { GrantFrom, GrantTo } from "../../../rules/reference-grant.ts";
 import type { SecretRef } from "../../../rules/secret-template.ts";
+import type { CsiReply } from "../../../runtime/reply-cache.ts";
 import type { Parameters } from "../claims/parameters.ts";
 import type { Segments } from "./topology.ts";
 
@@ -70,3 +71,11 @@ export interface CreatedVolume {
   readonly topology: readonly Segments[];
   readonly source?: { readonly kind: "snapshot" | "volume"; readonly handle: string };
 }
+
+/** What the driver has answered. */
+export type VolumeAnswer =
+  | { readonly kind: "created"; readonly volume: CreatedVolume }
+  | { readonly kind: "deleted" }
+  /** The driver was not called: the owner of the source does not consent, or could not be asked. */
+  | { readonly kind: "denied" };
+export type VolumeReply = CsiReply<VolumeAnswer> | { readonly kind: "none" };

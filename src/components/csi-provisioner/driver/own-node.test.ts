@@ -15,6 +15,7 @@ import {
 } from "../../../../test/volume-plans.ts";
 import { provisioning } from "../../../api/names.ts";
 import { Fault } from "../../../base/fault.ts";
+import { volumeName } from "../identity.ts";
 import { hasRoom } from "./act.ts";
 import { isAccessible, nodesAround, type OwnNode } from "./own-node.ts";
 import { createRemembered } from "./remembered.ts";
@@ -190,14 +191,14 @@ test("the delay before a claim is taken is random, grows with each lost attempt,
     { startMs: 1, maxMs: 1 },
     { startMs: 20_000, maxMs: 60_000 },
   );
-  const first = remembered.delayTaking("pvc-1");
+  const first = remembered.delayTaking(volumeName("pvc-1"));
   assert.ok(first > 0 && first <= 20_000, `${first} ms`);
-  remembered.delayTaking("pvc-1");
-  const third = remembered.delayTaking("pvc-1");
+  remembered.delayTaking(volumeName("pvc-1"));
+  const third = remembered.delayTaking(volumeName("pvc-1"));
   assert.ok(third > 20_000 && third <= 60_000, `${third} ms`);
-  remembered.taken("pvc-1");
-  assert.equal(remembered.memoryOf("pvc-1").takeInMs, undefined);
-  assert.ok(remembered.delayTaking("pvc-1") <= 20_000);
+  remembered.taken(volumeName("pvc-1"));
+  assert.equal(remembered.about(volumeName("pvc-1")).takeInMs, undefined);
+  assert.ok(remembered.delayTaking(volumeName("pvc-1")) <= 20_000);
 });
 
 test("a node has room if its driver says so for one topology, or does not say", async () => {

@@ -10,22 +10,22 @@
  * foreign:  it is of another driver, whose provisioner may have put the finalizer there.
  * unneeded: no call needs it any more: the finalizer is taken off.
  */
-import type { SourceView } from "../volumes/observe.ts";
+import type { SourceObjectFacts, SourceView } from "./observe.ts";
 import { sourceFinalizers } from "./source.ts";
 
 export const sourcePhases = ["free", "used", "unread", "foreign", "unneeded"] as const;
 export type SourcePhase = (typeof sourcePhases)[number];
 
-export function sourcePhaseOf(view: SourceView): SourcePhase {
-  const { source, object, isUsed, pair } = view;
+export function sourcePhaseOf({ facts, memory }: Pick<SourceView, "facts" | "memory">): SourcePhase {
+  const { source, object, pair } = facts;
   if (object.metadata.finalizers?.includes(sourceFinalizers[source.kind]) !== true) return "free";
-  if (isUsed) return "used";
+  if (memory.isUsed) return "used";
   if (source.kind === "snapshot" && pair === undefined) return "unread";
-  return isOfAnother(view) ? "foreign" : "unneeded";
+  return isOfAnother(facts) ? "foreign" : "unneeded";
 }
 
 /** Without content or volume, nobody can use the source. */
-function isOfAnother({ source, driver, pair, volume }: SourceView): boolean {
+function isOfAnother({ source, driver, pair, volume }: SourceObjectFacts): boolean {
   const owner = source.kind === "snapshot" ? pair?.content?.spec.driver : volume?.spec?.csi?.driver;
   return owner !== undefined && owner !== driver;
 }

@@ -1,10 +1,11 @@
 import { aClaim, aVolume, driver } from "../../../../test/builders.ts";
 import { planTester, type ReasonedCase } from "../../../../test/plan-cases.ts";
-import { aReadyContent, aReadySnapshot, briefAction } from "../../../../test/volume-plans.ts";
+import { aReadyContent, aReadySnapshot, briefAction, nowMs } from "../../../../test/volume-plans.ts";
 import { finalizers, provisioning } from "../../../api/names.ts";
 import { keyIn } from "../../../base/brand.ts";
 import type { ProvisionerAction } from "../plan-steps.ts";
-import type { SourceView } from "../volumes/observe.ts";
+import { noSourceMemory } from "./memory.ts";
+import type { SourceObjectFacts, SourceView } from "./observe.ts";
 import { sourcePhaseOf } from "./phase.ts";
 import { planSource } from "./plan.ts";
 
@@ -13,32 +14,39 @@ const going = { ...held, deletionTimestamp: "2026-01-01T01:00:00Z" };
 const pairOf = (by: string) => ({ snapshot: aReadySnapshot(held), content: aReadyContent({ driver: by }) });
 const tape = aVolume({ spec: { csi: { driver: "tape.example.com", volumeHandle: "t" } } });
 
-const ofSnapshot = (change: Partial<SourceView> = {}): SourceView => ({
-  source: { kind: "snapshot", key: keyIn("team", "monday") },
-  object: aReadySnapshot(held),
-  driver,
-  isUsed: false,
-  pair: pairOf(driver),
-  volume: undefined,
-  ...change,
-});
-const ofClaim = (change: Partial<SourceView> = {}): SourceView =>
-  ofSnapshot({
-    source: { kind: "claim", key: keyIn("team", "data") },
-    object: aClaim({ metadata: { finalizers: [provisioning.claimCloningFinalizer] } }),
-    pair: undefined,
-    volume: aVolume(),
+const used = { isUsed: true };
+const ofSnapshot = (change: Partial<SourceObjectFacts> = {}, memory = noSourceMemory): SourceView => ({
+  facts: {
+    source: { kind: "snapshot", key: keyIn("team", "monday") },
+    object: aReadySnapshot(held),
+    driver,
+    pair: pairOf(driver),
+    volume: undefined,
     ...change,
-  });
+  },
+  memory,
+  nowMs,
+});
+const ofClaim = (change: Partial<SourceObjectFacts> = {}, memory = noSourceMemory): SourceView =>
+  ofSnapshot(
+    {
+      source: { kind: "claim", key: keyIn("team", "data") },
+      object: aClaim({ metadata: { finalizers: [provisioning.claimCloningFinalizer] } }),
+      pair: undefined,
+      volume: aVolume(),
+      ...change,
+    },
+    memory,
+  );
 
 const testSourcePlans: (cases: readonly ReasonedCase<SourceView>[]) => void = planTester<SourceView, ProvisionerAction>(
   { phaseOf: sourcePhaseOf, plan: planSource, brief: briefAction },
 );
 testSourcePlans([
-  { given: "a snapshot in use", view: ofSnapshot({ isUsed: true }), phase: "used", reason: "Settled", expect: [] },
+  { given: "a snapshot in use", view: ofSnapshot({}, used), phase: "used", reason: "Settled", expect: [] },
   {
     given: "a snapshot in use that is being deleted",
-    view: ofSnapshot({ object: aReadySnapshot(going), isUsed: true }),
+    view: ofSnapshot({ object: aReadySnapshot(going) }, used),
     phase: "used",
     reason: "InUseByClaim",
     expect: [],
@@ -85,7 +93,7 @@ testSourcePlans([
     reason: "Released",
     expect: ["unprotect claim"],
   },
-  { given: "a claim that is cloned", view: ofClaim({ isUsed: true }), phase: "used", reason: "Settled", expect: [] },
+  { given: "a claim that is cloned", view: ofClaim({}, used), phase: "used", reason: "Settled", expect: [] },
   {
     given: "a claim with a volume of another driver",
     view: ofClaim({ volume: tape }),

@@ -1,12 +1,12 @@
-/** What to do about the finalizer on the source of restores and clones. source-phase.ts describes the phases. */
+/** What to do about the finalizer on the source of restores and clones. phase.ts describes the phases. */
 import { settled } from "../../../api/plan.ts";
 import { doing, type ProvisionerPlan, resting } from "../plan-steps.ts";
 import { type ProvisionerReason, reasonFor } from "../reasons.ts";
-import type { SourceView } from "../volumes/observe.ts";
+import type { SourceView } from "./observe.ts";
 import { sourcePhaseOf } from "./phase.ts";
 
 export function planSource(view: SourceView): ProvisionerPlan {
-  const { source, object } = view;
+  const { source, object } = view.facts;
   const named = `${object.kind} ${source.key}`;
   switch (sourcePhaseOf(view)) {
     case "free":
@@ -33,7 +33,7 @@ export function planSource(view: SourceView): ProvisionerPlan {
 }
 
 /** Whoever deletes it waits for the volume that is made from it. */
-function keptBy({ object }: SourceView, named: string): ProvisionerReason {
+function keptBy({ facts: { object } }: SourceView, named: string): ProvisionerReason {
   const { deletionTimestamp } = object.metadata;
   const says = `${named} is kept by our finalizer, because a volume is being made from it`;
   return deletionTimestamp === undefined

@@ -6,6 +6,7 @@ import { aReadyContent, aReadySnapshot } from "../../../../test/volume-plans.ts"
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../../api/types.ts";
 import { keyIn } from "../../../base/brand.ts";
 import { Fault } from "../../../base/fault.ts";
+import { volumeName } from "../identity.ts";
 import { createSnapshotReader } from "./snapshot-reader.ts";
 
 const key = keyIn("team", "monday");
@@ -41,7 +42,7 @@ async function setUp(watched: "watched" | "unwatched" | "both watched", hook?: H
 test("where contents may be watched too, nothing is read, unless the cache lacks the content or its handle", async () => {
   const { reader, reads, changeContent } = await setUp("both watched");
   assert.equal(reader.pair(key)?.content?.status?.snapshotHandle, "s-1");
-  assert.equal(reader.pair(key, "pvc-1"), undefined, "a restore from another namespace reads for itself");
+  assert.equal(reader.pair(key, volumeName("pvc-1")), undefined, "a restore from another namespace reads for itself");
   assert.deepEqual(reads(), []);
   const { status: _status, ...handleless } = aReadyContent();
   for (const late of [undefined, handleless]) {

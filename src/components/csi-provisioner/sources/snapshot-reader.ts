@@ -13,14 +13,19 @@ import { Fault, isFault } from "../../../base/fault.ts";
 import { createLru } from "../../../base/lru.ts";
 import type { World } from "../../../base/world.ts";
 import type { KubeApi } from "../../../kube/api.ts";
-import type { SnapshotPair } from "../volumes/observe.ts";
+import type { VolumeName } from "../identity.ts";
+
+export interface SnapshotPair {
+  readonly snapshot: VolumeSnapshot | undefined;
+  readonly content: VolumeSnapshotContent | undefined;
+}
 
 export interface SnapshotReader {
   /** Undefined: to be read first. What was read for one attempt serves no other. */
-  pair(key: Key, attempt?: string): SnapshotPair | undefined;
-  read(key: Key, signal: AbortSignal, attempt?: string): Promise<void>;
+  pair(key: Key, attempt?: VolumeName): SnapshotPair | undefined;
+  read(key: Key, signal: AbortSignal, attempt?: VolumeName): Promise<void>;
   /** The attempt has begun: the next one reads anew. */
-  forget(key: Key, attempt: string): void;
+  forget(key: Key, attempt: VolumeName): void;
 }
 
 export interface SnapshotReaderOptions {
@@ -58,8 +63,9 @@ export function createSnapshotReader({ api, world, cached, contents }: SnapshotR
       throw reason;
     }
   };
-  const idOf = (key: Key, attempt: string | undefined): string => (attempt === undefined ? key : `${key} ${attempt}`);
-  const readPair = async (key: Key, attempt: string | undefined, signal: AbortSignal): Promise<void> => {
+  const idOf = (key: Key, attempt: VolumeName | undefined): string =>
+    attempt === undefined ? key : `${key} ${attempt}`;
+  const readPair = async (key: Key, attempt: VolumeName | undefined, signal: AbortSignal): Promise<void> => {
     const [namespace, name] = String(key).split("/", 2) as [string, string];
     const watched = cached();
     const snapshot =

@@ -5,6 +5,7 @@ import { finalizers } from "../../../api/names.ts";
 import type { VolumeSnapshot } from "../../../api/types.ts";
 import { keyIn } from "../../../base/brand.ts";
 import { Fault } from "../../../base/fault.ts";
+import { type VolumeName, volumeName } from "../identity.ts";
 import type { Intent } from "../stored-calls/intent.ts";
 import type { SourceObject } from "./source.ts";
 import { createSourceProtection } from "./source-protection.ts";
@@ -17,7 +18,7 @@ const { signal } = new AbortController();
 function setUp(snapshot: VolumeSnapshot | undefined, write: () => Promise<void> = async () => undefined) {
   let current = snapshot;
   let writes = 0;
-  const intents = new Map<string, Intent>();
+  const intents = new Map<VolumeName, Intent>();
   const protection = createSourceProtection({
     snapshotOf: () => current,
     claimOf: () => undefined,
@@ -64,11 +65,11 @@ test("a source stays in use while a call is about to be sent and while one is st
   const release = protection.hold(monday);
   await protection.unprotect(monday, signal);
   assert.equal(writes(), 0);
-  intents.set("pvc-1", anIntent({ snapshotKey: "team/monday" }));
+  intents.set(volumeName("pvc-1"), anIntent({ snapshotKey: "team/monday" }));
   release();
   await protection.unprotect(monday, signal);
   assert.deepEqual([protection.isUsed(monday), writes()], [true, 0]);
-  intents.delete("pvc-1");
+  intents.delete(volumeName("pvc-1"));
   await protection.unprotect(monday, signal);
   assert.deepEqual([protection.isUsed(monday), writes()], [false, 1]);
 });

@@ -4,6 +4,7 @@ import type { Draft, Lease } from "../../../api/types.ts";
 import { loggable } from "../../../base/fault.ts";
 import type { Log } from "../../../base/log.ts";
 import type { LeaseTerm } from "../../../kube/lease-record.ts";
+import type { VolumeName } from "../identity.ts";
 import type { Intent } from "./intent.ts";
 import { intentsIn } from "./intent-text.ts";
 
@@ -32,10 +33,10 @@ export function nextLease(lease: Lease, text: string): Lease {
 /** What cannot be read is reported, and the rest is used. */
 export function callsIn(
   lease: Lease | undefined,
-  nameFor: (claimUid: string) => string,
+  nameFor: (claimUid: string) => VolumeName,
   log: Log,
   term: LeaseTerm | undefined,
-): ReadonlyMap<string, Intent> {
+): ReadonlyMap<VolumeName, Intent> {
   const text = lease?.metadata.annotations?.[annotation];
   if (text === undefined) return new Map();
   const consequence = "volumes of deleted claims may be left at the driver";

@@ -7,6 +7,7 @@ import type { Lease } from "../../../api/types.ts";
 import { Fault } from "../../../base/fault.ts";
 import { type Log, silent } from "../../../base/log.ts";
 import type { LeaseTerm } from "../../../kube/lease-record.ts";
+import { type VolumeName, volumeName } from "../identity.ts";
 import type { Intent } from "./intent.ts";
 import { createIntentLog } from "./intent-log.ts";
 
@@ -16,7 +17,7 @@ const anIntent = (name: string, change: Partial<Intent> = {}): Intent => ({
   secrets: {},
   ...change,
 });
-const nameFor = (uid: string): string => uid.slice(2);
+const nameFor = (uid: string): VolumeName => volumeName(uid.slice(2));
 const annotation = "snapkeep.dev/create-volume-calls";
 
 interface Setting {
@@ -56,7 +57,7 @@ function setUp({ hook, bytesMax, leading = () => true, term = () => undefined, l
   const storedNames = (): readonly string[] =>
     Object.keys(JSON.parse(kube.stored("Lease")[0]?.metadata.annotations?.[annotation] ?? "{}").calls ?? {});
   const writes = (): number => kube.calls.filter(({ verb }) => verb === "create" || verb === "replace").length;
-  const add = (name: string, change?: Partial<Intent>) => intents.add(name, anIntent(name, change), signal);
+  const add = (name: string, change?: Partial<Intent>) => intents.add(volumeName(name), anIntent(name, change), signal);
   const edit = async (text: string) => {
     const [lease] = kube.stored("Lease");
     if (lease === undefined) throw new Error("nothing is stored");
@@ -70,11 +71,11 @@ test("an intent is stored when add resolves, and a successor finds it and takes 
   await load();
   await add("pvc-1");
   assert.deepEqual(storedNames(), ["pvc-1"]);
-  assert.equal(intents.isUncertain("pvc-1"), false);
+  assert.equal(intents.isUncertain(volumeName("pvc-1")), false);
   const successor = another();
   await successor.load(signal);
-  assert.deepEqual(successor.get("pvc-1"), anIntent("pvc-1"));
-  assert.equal(successor.isUncertain("pvc-1"), true);
+  assert.deepEqual(successor.get(volumeName("pvc-1")), anIntent("pvc-1"));
+  assert.equal(successor.isUncertain(volumeName("pvc-1")), true);
 });
 
 test("a hundred intents of one moment cost one write, those that come during a write one more", async () => {
@@ -138,13 +139,13 @@ test("the intents of another writer are kept, and told once; those that were rem
   await add("pvc-gone");
   const other = another();
   await other.load(signal);
-  await other.add("pvc-2", anIntent("pvc-2"), signal);
-  intents.remove("pvc-gone");
+  await other.add(volumeName("pvc-2"), anIntent("pvc-2"), signal);
+  intents.remove(volumeName("pvc-gone"));
   await add("pvc-3");
   assert.deepEqual(adopted, ["pvc-2"]);
   assert.deepEqual(storedNames().toSorted(), ["pvc-1", "pvc-2", "pvc-3"]);
-  assert.equal(intents.isUncertain("pvc-2"), true);
-  assert.equal(intents.get("pvc-gone"), undefined);
+  assert.equal(intents.isUncertain(volumeName("pvc-2")), true);
+  assert.equal(intents.get(volumeName("pvc-gone")), undefined);
 });
 
 test("a write that failed leaves no intent behind: nothing was sent", async () => {
@@ -156,11 +157,11 @@ test("a write that failed leaves no intent behind: nothing was sent", async () =
   });
   await load();
   await assert.rejects(add("pvc-1"), { code: "Unavailable" });
-  assert.equal(intents.get("pvc-1"), undefined);
+  assert.equal(intents.get(volumeName("pvc-1")), undefined);
   assert.deepEqual(storedNames(), ["pvc-1"]);
   isAway = false;
   await add("pvc-2");
-  assert.equal(intents.get("pvc-1"), undefined, "it was stored by the lost reply, but never sent");
+  assert.equal(intents.get(volumeName("pvc-1")), undefined, "it was stored by the lost reply, but never sent");
 });
 
 test("nothing is written by a process that does not lead", async () => {
@@ -230,7 +231,7 @@ test("an intent that would not fit waits until others have ended", async () => {
   });
   await world.advance(1_000);
   assert.equal(isStored, false);
-  intents.remove("pvc-1");
+  intents.remove(volumeName("pvc-1"));
   await world.run(third);
   assert.deepEqual(storedNames(), ["pvc-2", "pvc-3"]);
 });
@@ -257,12 +258,12 @@ test("settle resolves when the server has forgotten the intent, and costs nothin
   await load();
   await add("pvc-1");
   await add("pvc-2");
-  intents.remove("pvc-1");
+  intents.remove(volumeName("pvc-1"));
   assert.deepEqual(storedNames(), ["pvc-1", "pvc-2"]);
-  await intents.settle("pvc-1", signal);
+  await intents.settle(volumeName("pvc-1"), signal);
   assert.deepEqual(storedNames(), ["pvc-2"]);
   const before = writes();
-  await intents.settle("pvc-9", signal);
+  await intents.settle(volumeName("pvc-9"), signal);
   assert.equal(writes(), before);
 });
 
@@ -270,7 +271,7 @@ test("intents that are over leave the server within a second, with one write", a
   const { intents, world, add, storedNames, writes, load } = setUp();
   await load();
   await Promise.all(["pvc-1", "pvc-2", "pvc-3"].map((name) => add(name)));
-  for (const name of ["pvc-1", "pvc-2", "pvc-3"]) intents.remove(name);
+  for (const name of ["pvc-1", "pvc-2", "pvc-3"]) intents.remove(volumeName(name));
   const before = writes();
   await world.advance(900);
   assert.equal(writes(), before);
@@ -284,27 +285,27 @@ test("a call that was sent is uncertain, until the driver refuses the first of i
   const { intents, add, load } = setUp();
   await load();
   await add("pvc-1");
-  const refused = intents.sending("pvc-1");
-  assert.equal(intents.isUncertain("pvc-1"), true);
+  const refused = intents.sending(volumeName("pvc-1"));
+  assert.equal(intents.isUncertain(volumeName("pvc-1")), true);
   refused();
-  assert.equal(intents.isUncertain("pvc-1"), false);
-  intents.sending("pvc-1");
-  intents.sending("pvc-1")();
-  assert.equal(intents.isUncertain("pvc-1"), true, "the attempt before may have created the volume");
+  assert.equal(intents.isUncertain(volumeName("pvc-1")), false);
+  intents.sending(volumeName("pvc-1"));
+  intents.sending(volumeName("pvc-1"))();
+  assert.equal(intents.isUncertain(volumeName("pvc-1")), true, "the attempt before may have created the volume");
 });
 
 test("an intent with other arguments is stored in place of the one before, and stays uncertain", async () => {
   const { intents, add, writes, load } = setUp();
   await load();
   await add("pvc-1");
-  intents.sending("pvc-1");
+  intents.sending(volumeName("pvc-1"));
   const before = writes();
   await add("pvc-1");
   assert.equal(writes(), before, "the same intent is stored already");
   await add("pvc-1", { reclaimPolicy: "Retain" });
   assert.equal(writes(), before + 1);
-  assert.equal(intents.get("pvc-1")?.reclaimPolicy, "Retain");
-  assert.equal(intents.isUncertain("pvc-1"), true);
+  assert.equal(intents.get(volumeName("pvc-1"))?.reclaimPolicy, "Retain");
+  assert.equal(intents.isUncertain(volumeName("pvc-1")), true);
 });
 
 test("an intent that was to be replaced is stored again before it counts as stored, if the reply to that write was lost", async () => {
@@ -316,15 +317,15 @@ test("an intent that was to be replaced is stored again before it counts as stor
   });
   await load();
   await add("pvc-1");
-  intents.sending("pvc-1");
+  intents.sending(volumeName("pvc-1"));
   isLost = true;
   await assert.rejects(add("pvc-1", { undoes: "vol-9" }), { code: "UnknownOutcome" });
-  assert.deepEqual(intents.get("pvc-1"), anIntent("pvc-1"));
+  assert.deepEqual(intents.get(volumeName("pvc-1")), anIntent("pvc-1"));
   isLost = false;
   await add("pvc-1");
   const successor = another();
   await successor.load(signal);
-  assert.deepEqual([storedNames(), successor.get("pvc-1")], [["pvc-1"], anIntent("pvc-1")]);
+  assert.deepEqual([storedNames(), successor.get(volumeName("pvc-1"))], [["pvc-1"], anIntent("pvc-1")]);
 });
 
 test("a process that stops removes what is over, and does not wait long for a server that is away", async () => {
@@ -335,10 +336,10 @@ test("a process that stops removes what is over, and does not wait long for a se
   });
   await load();
   await Promise.all(["pvc-1", "pvc-2", "pvc-3"].map((name) => add(name)));
-  intents.remove("pvc-1");
+  intents.remove(volumeName("pvc-1"));
   await world.run(intents.close());
   assert.deepEqual(storedNames(), ["pvc-2", "pvc-3"]);
-  intents.remove("pvc-2");
+  intents.remove(volumeName("pvc-2"));
   isAway = true;
   await world.run(intents.close(), 3_000);
   assert.deepEqual(storedNames(), ["pvc-2", "pvc-3"]);
@@ -355,7 +356,7 @@ test("a write whose reply was lost is undone a second later", async () => {
   });
   await load();
   await assert.rejects(add("pvc-1"));
-  assert.deepEqual([storedNames(), intents.get("pvc-1")], [["pvc-1"], undefined]);
+  assert.deepEqual([storedNames(), intents.get(volumeName("pvc-1"))], [["pvc-1"], undefined]);
   await world.advance(1_100);
   assert.deepEqual(storedNames(), []);
 });
@@ -367,15 +368,15 @@ test("five refusals in a row end the uncertainty of a call, and one without an o
   const successor = another();
   await successor.load(signal);
   const refused = (times: number): void => {
-    for (let time = 0; time < times; time++) successor.sending("pvc-1")();
+    for (let time = 0; time < times; time++) successor.sending(volumeName("pvc-1"))();
   };
   refused(4);
-  assert.equal(successor.isUncertain("pvc-1"), true);
-  successor.sending("pvc-1");
+  assert.equal(successor.isUncertain(volumeName("pvc-1")), true);
+  successor.sending(volumeName("pvc-1"));
   refused(4);
-  assert.equal(successor.isUncertain("pvc-1"), true);
+  assert.equal(successor.isUncertain(volumeName("pvc-1")), true);
   refused(1);
-  assert.equal(successor.isUncertain("pvc-1"), false);
+  assert.equal(successor.isUncertain(volumeName("pvc-1")), false);
 });
 
 test("a late write of the predecessor cannot remove what its successor has found", async () => {
@@ -404,7 +405,7 @@ for (const [isStoredFirst, what] of [
         throw new Fault("DeadlineExceeded", "no reply");
       },
     });
-    const change = (isAdded: boolean) => (isAdded ? add("pvc-1") : intents.settle("pvc-1", signal));
+    const change = (isAdded: boolean) => (isAdded ? add("pvc-1") : intents.settle(volumeName("pvc-1"), signal));
     await load();
     await add("pvc-0");
     if (isStoredFirst) await add("pvc-1");
@@ -451,27 +452,33 @@ test("a note that a PersistentVolume may be stored is found by a successor, stay
   await load();
   await add("pvc-1");
   await add("pvc-2");
-  await intents.publishing("pvc-1", published, signal);
-  assert.equal(intents.mayBePublished("pvc-1"), false, "this process knows what came of its own request");
+  await intents.publishing(volumeName("pvc-1"), published, signal);
+  assert.equal(intents.mayBePublished(volumeName("pvc-1")), false, "this process knows what came of its own request");
   const successor = another();
   await successor.load(signal);
-  assert.deepEqual([successor.get("pvc-1")?.published, successor.mayBePublished("pvc-1")], [published, true]);
-  assert.deepEqual([successor.get("pvc-2")?.published, successor.mayBePublished("pvc-2")], [undefined, false]);
-  await successor.add("pvc-1", anIntent("pvc-1", { published, reclaimPolicy: "Retain" }), signal, "claim");
-  assert.equal(successor.mayBePublished("pvc-1"), true);
-  await successor.settle("pvc-1", signal);
-  await assert.rejects(successor.publishing("pvc-1", published, signal), { code: "Conflict" });
+  assert.deepEqual(
+    [successor.get(volumeName("pvc-1"))?.published, successor.mayBePublished(volumeName("pvc-1"))],
+    [published, true],
+  );
+  assert.deepEqual(
+    [successor.get(volumeName("pvc-2"))?.published, successor.mayBePublished(volumeName("pvc-2"))],
+    [undefined, false],
+  );
+  await successor.add(volumeName("pvc-1"), anIntent("pvc-1", { published, reclaimPolicy: "Retain" }), signal, "claim");
+  assert.equal(successor.mayBePublished(volumeName("pvc-1")), true);
+  await successor.settle(volumeName("pvc-1"), signal);
+  await assert.rejects(successor.publishing(volumeName("pvc-1"), published, signal), { code: "Conflict" });
 });
 
 test("a note is taken back before a volume is deleted that no PersistentVolume has", async () => {
   const { intents, another, load, signal, add } = setUp();
   await load();
   await add("pvc-1");
-  await intents.publishing("pvc-1", published, signal);
-  await intents.publishing("pvc-1", undefined, signal);
+  await intents.publishing(volumeName("pvc-1"), published, signal);
+  await intents.publishing(volumeName("pvc-1"), undefined, signal);
   const successor = another();
   await successor.load(signal);
-  assert.equal(successor.mayBePublished("pvc-1"), false);
+  assert.equal(successor.mayBePublished(volumeName("pvc-1")), false);
 });
 
 test("notes cost a burst few writes, need no room, and leave out an id for which there is none", async () => {
@@ -480,12 +487,15 @@ test("notes cost a burst few writes, need no room, and leave out an id for which
   const names = Array.from({ length: 200 }, (_, index) => `pvc-${index}`);
   await world.run(Promise.all(names.map((name) => add(name))));
   const before = writes();
-  await world.run(Promise.all(names.map((name) => intents.publishing(name, `id-${name}`, signal))));
+  await world.run(Promise.all(names.map((name) => intents.publishing(volumeName(name), `id-${name}`, signal))));
   assert.equal(writes(), before + 1);
-  await world.run(intents.publishing("pvc-0", "x".repeat(300), signal));
+  await world.run(intents.publishing(volumeName("pvc-0"), "x".repeat(300), signal));
   const successor = another();
   await world.run(successor.load(signal));
-  assert.deepEqual([successor.get("pvc-0")?.published, successor.get("pvc-1")?.published], ["", "id-pvc-1"]);
+  assert.deepEqual(
+    [successor.get(volumeName("pvc-0"))?.published, successor.get(volumeName("pvc-1"))?.published],
+    ["", "id-pvc-1"],
+  );
 });
 
 test("calls of a version that made no notes count as noted", async () => {
@@ -495,7 +505,10 @@ test("calls of a version that made no notes count as noted", async () => {
   const { claim: _claim, ...shape } = anIntent("pvc-1");
   await edit(JSON.stringify({ shapes: [shape], calls: { "pvc-1": [0, "team", "pvc", "u-pvc-1"] } }));
   await intents.load(signal);
-  assert.deepEqual([intents.mayBePublished("pvc-1"), intents.get("pvc-1")?.published], [true, ""]);
+  assert.deepEqual(
+    [intents.mayBePublished(volumeName("pvc-1")), intents.get(volumeName("pvc-1"))?.published],
+    [true, ""],
+  );
 });
 
 const aTerm = (transitions: number, uid = "lease") => ({ uid, transitions });
@@ -515,11 +528,11 @@ for (const { given, before, after, mayBePublished } of successors)
     await add("pvc-1");
     const successor = another(() => after);
     await successor.load(signal);
-    assert.equal(successor.mayBePublished("pvc-1"), mayBePublished);
+    assert.equal(successor.mayBePublished(volumeName("pvc-1")), mayBePublished);
     // Whoever comes after the successor finds what the successor has found.
     const third = another(() => after && aTerm(after.transitions + 1, after.uid));
     await third.load(signal);
-    assert.equal(third.mayBePublished("pvc-1"), mayBePublished);
+    assert.equal(third.mayBePublished(volumeName("pvc-1")), mayBePublished);
   });
 
 test("a leader that reads its own calls again, because another has written, knows that it has led since", async () => {
@@ -529,34 +542,34 @@ test("a leader that reads its own calls again, because another has written, know
   await add("pvc-1");
   await edit(kube.stored("Lease")[0]?.metadata.annotations?.[annotation] ?? "");
   await add("pvc-2");
-  assert.equal(intents.mayBePublished("pvc-1"), false);
+  assert.equal(intents.mayBePublished(volumeName("pvc-1")), false);
   await intents.load(signal);
-  assert.equal(intents.mayBePublished("pvc-1"), false);
+  assert.equal(intents.mayBePublished(volumeName("pvc-1")), false);
   transitions += 2;
   await intents.load(signal);
-  assert.equal(intents.mayBePublished("pvc-1"), true);
+  assert.equal(intents.mayBePublished(volumeName("pvc-1")), true);
 });
 
 test("a call that was found is adopted until this process has made it from its claim, also where it is the same", async () => {
   const { intents, another, load, signal, add } = setUp();
   await load();
   await add("pvc-1");
-  assert.equal(intents.isAdopted("pvc-1"), false);
+  assert.equal(intents.isAdopted(volumeName("pvc-1")), false);
   const successor = another();
   await successor.load(signal);
-  await successor.add("pvc-1", anIntent("pvc-1"), signal);
-  assert.equal(successor.isAdopted("pvc-1"), true, "it was only made sure that it is stored");
-  await successor.add("pvc-1", anIntent("pvc-1"), signal, "claim");
-  assert.equal(successor.isAdopted("pvc-1"), false);
+  await successor.add(volumeName("pvc-1"), anIntent("pvc-1"), signal);
+  assert.equal(successor.isAdopted(volumeName("pvc-1")), true, "it was only made sure that it is stored");
+  await successor.add(volumeName("pvc-1"), anIntent("pvc-1"), signal, "claim");
+  assert.equal(successor.isAdopted(volumeName("pvc-1")), false);
 });
 
 test("a driver that refuses because it has the volume never ends the uncertainty of a call", async () => {
   const { intents, load, add } = setUp();
   await load();
   await add("pvc-1");
-  intents.sending("pvc-1");
-  for (let time = 0; time < 10; time++) intents.sending("pvc-1")("exists");
-  assert.equal(intents.isUncertain("pvc-1"), true);
+  intents.sending(volumeName("pvc-1"));
+  for (let time = 0; time < 10; time++) intents.sending(volumeName("pvc-1"))("exists");
+  assert.equal(intents.isUncertain(volumeName("pvc-1")), true);
 });
 
 test("a process that may not write Leases serves what needs no call", async () => {

@@ -19,35 +19,36 @@ import type { KubeApi } from "../../../kube/api.ts";
 import type { LeaseTerm } from "../../../kube/lease-record.ts";
 import { createLimiter } from "../../../kube/limiter.ts";
 import { notLeading } from "../../../runtime/action-handlers.ts";
+import type { VolumeName } from "../identity.ts";
 import type { Intent } from "./intent.ts";
 import { callsIn, newLease, nextLease } from "./intent-lease.ts";
 import { bytesOfCall, type IntentParts, partsOf, textOf } from "./intent-text.ts";
 
 export interface IntentLog {
   /** What is stored, and may have been sent. */
-  get(volumeName: string): Intent | undefined;
-  all(): Iterable<readonly [string, Intent]>;
+  get(volumeName: VolumeName): Intent | undefined;
+  all(): Iterable<readonly [VolumeName, Intent]>;
   /** Whether a call of this name may have created a volume, as far as its callers know. */
-  isUncertain(volumeName: string): boolean;
+  isUncertain(volumeName: VolumeName): boolean;
   /** The call is as another process has stored it, or somebody else has written it: none of this process has made it from its claim. */
-  isAdopted(volumeName: string): boolean;
+  isAdopted(volumeName: VolumeName): boolean;
   /** Another process has noted that it was about to store the PersistentVolume. */
-  mayBePublished(volumeName: string): boolean;
+  mayBePublished(volumeName: VolumeName): boolean;
   /** Reads what is stored, and keeps late writes of predecessors out. To be called by each new leader before anything else. */
   load(signal: AbortSignal): Promise<void>;
   /** Resolves when the intent is stored. What was made from the claim by this process is not adopted any more. */
-  add(volumeName: string, intent: Intent, signal: AbortSignal, from?: "claim"): Promise<void>;
+  add(volumeName: VolumeName, intent: Intent, signal: AbortSignal, from?: "claim"): Promise<void>;
   /** Resolves when it is stored that a PersistentVolume with the volume of this id may have been; without an id, that none was. */
-  publishing(volumeName: string, id: string | undefined, signal: AbortSignal): Promise<void>;
+  publishing(volumeName: VolumeName, id: string | undefined, signal: AbortSignal): Promise<void>;
   /**
    * To be called when the call is sent. The function returned is to be called if the driver has refused it: then it did nothing. A
    * refusal may say that a volume of this name is there (`exists`): as many as you like say nothing else.
    */
-  sending(volumeName: string): (says?: "exists") => void;
+  sending(volumeName: VolumeName): (says?: "exists") => void;
   /** Removed from the view at once, from the server with the next write. */
-  remove(volumeName: string): void;
+  remove(volumeName: VolumeName): void;
   /** Resolves when nothing is stored under this name any more. */
-  settle(volumeName: string, signal: AbortSignal): Promise<void>;
+  settle(volumeName: VolumeName, signal: AbortSignal): Promise<void>;
   /** Removes from the server what is over, as far as that is possible soon: to be called when the process stops. */
   close(): Promise<void>;
 }
@@ -59,12 +60,12 @@ export interface IntentLogOptions {
   readonly name: string;
   readonly log: Log;
   /** The name of the volume that is made for a claim. */
-  nameFor(claimUid: string): string;
+  nameFor(claimUid: string): VolumeName;
   leading(): boolean;
   /** The term of the election, which another provisioner may take part in; absent: there is none. */
   readonly term?: (() => LeaseTerm | undefined) | undefined;
   /** Told of the calls of another writer that were found while this one wrote. */
-  adopted?(volumeName: string): void;
+  adopted?(volumeName: VolumeName): void;
   readonly bytesMax?: number | undefined;
 }
 
@@ -110,33 +111,33 @@ const refusalsMax = 5;
 export function createIntentLog(options: IntentLogOptions): IntentLog {
   const { api, world, namespace, name, log, nameFor, leading, bytesMax = bytesMaxDefault } = options;
   const ref = { kind: "Lease", namespace, name } as const;
-  const entries = new Map<string, Entry>();
+  const entries = new Map<VolumeName, Entry>();
   /** How many calls have each shape: it is written once. */
   const shapes = new Map<string, number>();
   let bytes = 0;
   /** As the server has it; undefined: not yet read, or not there. */
   let lease: Lease | undefined;
   /** Names that the server may have, by our own reads and writes. */
-  let stored: ReadonlySet<string> = new Set();
+  let stored: ReadonlySet<VolumeName> = new Set();
   let writing: Promise<void> | undefined;
   let queued: Promise<void> | undefined;
   let removal = Promise.withResolvers<void>();
   let isFlushPlanned = false;
   let running: AbortSignal | undefined;
 
-  const count = (volumeName: string, { parts }: Entry, by: 1 | -1): void => {
+  const count = (volumeName: VolumeName, { parts }: Entry, by: 1 | -1): void => {
     const before = shapes.get(parts.shape) ?? 0;
     if (before + by === 0) shapes.delete(parts.shape);
     else shapes.set(parts.shape, before + by);
     const isAlone = by === 1 ? before === 0 : before === 1;
     bytes += by * (bytesOfCall(volumeName, parts) + (isAlone ? Buffer.byteLength(parts.shape) : 0));
   };
-  const put = (volumeName: string, entry: Entry): void => {
+  const put = (volumeName: VolumeName, entry: Entry): void => {
     drop(volumeName);
     entries.set(volumeName, entry);
     count(volumeName, entry, 1);
   };
-  const drop = (volumeName: string): void => {
+  const drop = (volumeName: VolumeName): void => {
     const entry = entries.get(volumeName);
     if (entry === undefined) return;
     entries.delete(volumeName);
@@ -146,7 +147,7 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
   };
 
   /** What we have removed ourselves is not taken in again; what another has added is. */
-  const read = async (signal: AbortSignal): Promise<readonly string[]> => {
+  const read = async (signal: AbortSignal): Promise<readonly VolumeName[]> => {
     lease = await api.get(ref, { signal }).catch((reason: unknown) => {
       if (isFault(reason, "NotFound")) return undefined;
       throw reason;
@@ -231,7 +232,7 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
   };
 
   /** Those who wait are served by those who end. */
-  const waitForRoom = async (volumeName: string, parts: IntentParts, signal: AbortSignal): Promise<void> => {
+  const waitForRoom = async (volumeName: VolumeName, parts: IntentParts, signal: AbortSignal): Promise<void> => {
     const isFull = (): boolean => {
       const hasOthers = entries.size > (entries.has(volumeName) ? 1 : 0);
       const shape = shapes.has(parts.shape) ? 0 : Buffer.byteLength(parts.shape);
@@ -261,11 +262,11 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
     const length = Buffer.byteLength(JSON.stringify(id));
     return length <= idBytesMax && bytes + length <= bytesMaxWithNotes ? id : "";
   };
-  const isStored = (volumeName: string, intent: Intent): boolean => {
+  const isStored = (volumeName: VolumeName, intent: Intent): boolean => {
     const entry = entries.get(volumeName);
     return entry?.stored === "yes" && equal(entry.intent, intent);
   };
-  const store = async (volumeName: string, intent: Intent, signal: AbortSignal): Promise<void> => {
+  const store = async (volumeName: VolumeName, intent: Intent, signal: AbortSignal): Promise<void> => {
     const before = entries.get(volumeName);
     const { isUncertain = false, mayBePublished = false } = before ?? {};
     const parts = partsOf(intent);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aCreateCall } from "../../../../test/volume-plans.ts";
+import { type VolumeName, volumeName } from "../identity.ts";
 import type { Intent } from "./intent.ts";
 import { bytesOfCall, intentsIn, partsOf, textOf } from "./intent-text.ts";
 
@@ -11,7 +12,7 @@ const anIntent = (name: string, bytes = "1048576"): Intent => ({
   reclaimPolicy: "Delete",
   snapshotKey: "team/monday",
 });
-const nameFor = (uid: string): string => uid.slice(2);
+const nameFor = (uid: string): VolumeName => volumeName(uid.slice(2));
 const written = (...intents: readonly Intent[]): string =>
   textOf(intents.map((intent) => [intent.call.name, partsOf(intent)] as const));
 
@@ -19,7 +20,7 @@ test("what is written is read again, in the same order of fields", () => {
   const intents = ["pvc-1", "pvc-2", "ü-3"].map((name) => anIntent(name));
   const read = intentsIn(written(...intents, anIntent("pvc-4", "7")), nameFor);
   assert.deepEqual([...read.intents.values()], [...intents, anIntent("pvc-4", "7")]);
-  assert.equal(JSON.stringify(read.intents.get("pvc-1")?.call), JSON.stringify(intents[0]?.call));
+  assert.equal(JSON.stringify(read.intents.get(volumeName("pvc-1"))?.call), JSON.stringify(intents[0]?.call));
   assert.deepEqual(read.unreadable, []);
 });
 

@@ -12,6 +12,7 @@
 import { Fault } from "../../../base/fault.ts";
 import { isObject } from "../../../base/json.ts";
 import type { LeaseTerm } from "../../../kube/lease-record.ts";
+import type { VolumeName } from "../identity.ts";
 import { type Intent, isIntent } from "./intent.ts";
 
 /** The two parts of an intent as JSON. */
@@ -47,7 +48,7 @@ export function textOf(calls: Iterable<readonly [string, IntentParts]>, term?: L
 }
 
 export interface IntentsRead {
-  readonly intents: ReadonlyMap<string, Intent>;
+  readonly intents: ReadonlyMap<VolumeName, Intent>;
   /** Names of calls that cannot be used. */
   readonly unreadable: readonly string[];
 }
@@ -56,9 +57,9 @@ export interface IntentsRead {
  * Whatever stands there, what can be read is used: somebody may have edited the object. A call is ours only under the name that is made
  * from its claim's uid. Throws where nothing can be read.
  */
-export function intentsIn(text: string, nameFor: (claimUid: string) => string, term?: LeaseTerm): IntentsRead {
+export function intentsIn(text: string, nameFor: (claimUid: string) => VolumeName, term?: LeaseTerm): IntentsRead {
   const all = unchecked(text, term);
-  const isUsable = (entry: readonly [string, unknown]): entry is readonly [string, Intent] => {
+  const isUsable = (entry: readonly [string, unknown]): entry is readonly [VolumeName, Intent] => {
     const [name, value] = entry;
     return isIntent(name, value) && nameFor(value.claim.uid) === name;
   };

@@ -14,12 +14,12 @@
 import { provisioning } from "../../../api/names.ts";
 import type { PersistentVolume } from "../../../api/types.ts";
 import { isAccessible } from "../driver/own-node.ts";
-import type { StoredVolumeView } from "../volumes/observe.ts";
+import type { StoredView } from "./observe.ts";
 
 export const storedPhases = ["foreign", "unprotected", "kept", "attached", "deletable", "deleted"] as const;
 export type StoredPhase = (typeof storedPhases)[number];
 
-export function storedPhaseOf({ facts, memory }: Pick<StoredVolumeView, "facts" | "memory">): StoredPhase {
+export function storedPhaseOf({ facts, memory }: Pick<StoredView, "facts" | "memory">): StoredPhase {
   const { volume, attachments, driver, ownNode } = facts;
   if (memory.reply.kind === "deleted") return "deleted";
   if (!isOurs(volume, driver.name) || (ownNode !== undefined && !isAccessible(ownNode, volume))) return "foreign";

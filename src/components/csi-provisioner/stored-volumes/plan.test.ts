@@ -6,7 +6,8 @@ import { aStorageClass, briefAction, driverWith, nowMs, refusal, unsent } from "
 import { provisioning } from "../../../api/names.ts";
 import type { ObjectMeta, PersistentVolume, VolumeAttachment } from "../../../api/types.ts";
 import type { ProvisionerAction } from "../plan-steps.ts";
-import type { StoredVolumeFacts, StoredVolumeView } from "../volumes/observe.ts";
+import { noStoredMemory } from "./memory.ts";
+import type { StoredFacts, StoredView } from "./observe.ts";
 import { storedPhaseOf } from "./phase.ts";
 import { planStored } from "./plan.ts";
 
@@ -38,22 +39,21 @@ const withSecret = { method: "delete", volumeId: "vol-1", secret } as const;
 
 const aView = (
   volume: PersistentVolume,
-  facts: Partial<StoredVolumeFacts> = {},
-  memory: Partial<StoredVolumeView["memory"]> = {},
-): StoredVolumeView => ({
+  facts: Partial<StoredFacts> = {},
+  memory: Partial<StoredView["memory"]> = {},
+): StoredView => ({
   facts: { volume, storageClass: aStorageClass(), attachments: [], driver: driverWith(), ...facts },
-  memory: { reply: { kind: "none" }, replyLeftMs: 1_000, repliedTo: undefined, isBeingStored: false, ...memory },
+  memory: { ...noStoredMemory, replyLeftMs: 1_000, ...memory },
   nowMs,
 });
 
-const testStoredPlans: (cases: readonly ReasonedCase<StoredVolumeView>[]) => void = planTester<
-  StoredVolumeView,
-  ProvisionerAction
->({
-  phaseOf: storedPhaseOf,
-  plan: planStored,
-  brief: briefAction,
-});
+const testStoredPlans: (cases: readonly ReasonedCase<StoredView>[]) => void = planTester<StoredView, ProvisionerAction>(
+  {
+    phaseOf: storedPhaseOf,
+    plan: planStored,
+    brief: briefAction,
+  },
+);
 testStoredPlans([
   { given: "a bound volume", view: aView(stored("Bound")), phase: "kept", reason: "Settled", expect: [] },
   {

@@ -8,31 +8,26 @@ import { withCode } from "../../../errors/codes.ts";
 import type { SecretRef } from "../../../rules/secret-template.ts";
 import { secretOf } from "../claims/parameters.ts";
 import type { DeleteVolumeCall } from "../driver/call.ts";
+import { isSecretGone } from "../driver/refusals.ts";
+import { deletionOf } from "../driver/target.ts";
+import { nameOfVolume, uidOfVolume } from "../identity.ts";
 import {
   doing,
   errorOf,
-  isSecretGone,
   later,
   type ProvisionerAction,
   type ProvisionerPlan,
   quoting,
   resting,
   send,
-  type VolumeTarget,
 } from "../plan-steps.ts";
 import { type ProvisionerReason, reasonFor, retrying } from "../reasons.ts";
-import type { StoredVolumeFacts, StoredVolumeView } from "../volumes/observe.ts";
+import type { StoredFacts, StoredView } from "./observe.ts";
 import { storedPhaseOf } from "./phase.ts";
 
 const failed = "VolumeFailedDelete";
 
-export const deletionOf = ({ metadata: { name, uid, resourceVersion } }: PersistentVolume): VolumeTarget => ({
-  metadata: { name, uid },
-  goal: "delete",
-  version: resourceVersion,
-});
-
-export function planStored(view: StoredVolumeView): ProvisionerPlan {
+export function planStored(view: StoredView): ProvisionerPlan {
   const { facts, memory } = view;
   const { volume } = facts;
   switch (storedPhaseOf(view)) {
@@ -64,13 +59,13 @@ function whyKept({ metadata, spec, status }: PersistentVolume): string {
 const beingStored = (volume: PersistentVolume): ProvisionerReason =>
   reasonFor("Writes", `${named(volume)}: a request of ours that stores it is under way, and comes first`);
 
-const givenUp = ({ facts: { volume, driver } }: StoredVolumeView): ProvisionerReason =>
+const givenUp = ({ facts: { volume, driver } }: StoredView): ProvisionerReason =>
   reasonFor(
     "DriverFailed",
     `${named(volume)}: driver ${driver.name} refuses for good to delete its volume; it is asked again when the PersistentVolume changes`,
   );
 
-function planAttached({ volume, attachments }: StoredVolumeFacts): ProvisionerPlan {
+function planAttached({ volume, attachments }: StoredFacts): ProvisionerPlan {
   const attachment = attachments?.[0]?.metadata.name;
   const message = withCode(
     `${named(volume)} is still attached by VolumeAttachment ${attachment ?? "(unknown)"}: it is deleted when the attachment is gone`,
@@ -81,7 +76,7 @@ function planAttached({ volume, attachments }: StoredVolumeFacts): ProvisionerPl
 }
 
 /** The driver has refused several times, and for good: it is asked again when the PersistentVolume has changed, or by the next process. */
-const isGivenUp = ({ facts, memory }: StoredVolumeView): boolean =>
+const isGivenUp = ({ facts, memory }: StoredView): boolean =>
   memory.refusedVersion === facts.volume.metadata.resourceVersion;
 
 /**
@@ -99,12 +94,12 @@ function planFinalizer(volume: PersistentVolume): ProvisionerPlan {
   return doing(
     reasonFor("Released", `${named(volume)} loses our finalizer: its volume is kept`),
     settled,
-    { kind: "settleIntent", name: volume.metadata.name },
+    { kind: "settleIntent", name: nameOfVolume(volume) },
     ...edit("PersistentVolume", volume, { removeFinalizers: [volumeFinalizer] }),
   );
 }
 
-function planDeletion(view: StoredVolumeView): ProvisionerPlan {
+function planDeletion(view: StoredView): ProvisionerPlan {
   const { facts, memory, nowMs } = view;
   const { volume, driver } = facts;
   const { reply } = memory;
@@ -130,11 +125,11 @@ function planDeletion(view: StoredVolumeView): ProvisionerPlan {
   return doing(deleting, settled, sendDeletion(facts, deleteCall(facts)));
 }
 
-const sendDeletion = ({ volume }: StoredVolumeFacts, call: DeleteVolumeCall): ProvisionerAction =>
+const sendDeletion = ({ volume }: StoredFacts, call: DeleteVolumeCall): ProvisionerAction =>
   send(
     deletionOf(volume),
     call,
-    { kind: "settleIntent", name: volume.metadata.name },
+    { kind: "settleIntent", name: nameOfVolume(volume) },
     {
       kind: "confirm",
       ref: refOf("PersistentVolume", volume),
@@ -154,7 +149,7 @@ function release(volume: PersistentVolume): ProvisionerPlan {
       reasonFor("Writes", `${gone}, and it is deleted itself`),
       settled,
       { kind: "delete", ref, resourceVersion },
-      { kind: "count", what: "deleted", about: volume, uid: volume.metadata.uid },
+      { kind: "count", what: "deleted", about: volume, uid: uidOfVolume(volume) },
     );
   const others = finalizers.filter((name) => name !== provisioning.volumeFinalizer);
   if (others.length === finalizers.length && others.length > 0) {
@@ -168,7 +163,7 @@ function release(volume: PersistentVolume): ProvisionerPlan {
   );
 }
 
-function deleteCall({ volume, storageClass }: StoredVolumeFacts): DeleteVolumeCall {
+function deleteCall({ volume, storageClass }: StoredFacts): DeleteVolumeCall {
   const secret = deletionSecret(volume, storageClass?.parameters);
   return {
     method: "delete",

@@ -9,12 +9,13 @@
 import type { Millis } from "../../../base/brand.ts";
 import { createLru } from "../../../base/lru.ts";
 import type { World } from "../../../base/world.ts";
+import type { VolumeName } from "../identity.ts";
 
 export interface LateVolumes {
   /** A request that stores it may be on its way, and was sent before now. */
-  expect(volumeName: string): void;
+  expect(volumeName: VolumeName): void;
   /** For how long it still may arrive. */
-  leftMs(volumeName: string): Millis;
+  leftMs(volumeName: VolumeName): Millis;
 }
 
 const volumesMax = 10_000;

@@ -15,19 +15,17 @@ import { type Fault, isFault } from "../../../base/fault.ts";
 import { limits } from "../../../base/limits.ts";
 import { withCode } from "../../../errors/codes.ts";
 import type { CreateVolumeCall, VolumeCall } from "../driver/call.ts";
+import { isRefusal, isSecretGone } from "../driver/refusals.ts";
+import { learningOf, undoingOf } from "../driver/target.ts";
 import {
   doing,
   forget,
   inMs,
-  isRefusal,
-  isSecretGone,
   later,
-  learningOf,
   type ProvisionerAction,
   type ProvisionerPlan,
   pause,
   send,
-  undoingOf,
 } from "../plan-steps.ts";
 import { failing, type ProvisionerReason, pausing, reasonFor, retrying } from "../reasons.ts";
 import { sourcesOf } from "../sources/source.ts";

@@ -16,7 +16,8 @@ import type { StorageClass } from "../../../api/types.ts";
 import { keyIn } from "../../../base/brand.ts";
 import type { Intent } from "../stored-calls/intent.ts";
 import { judge, learnable } from "../stored-calls/judge.ts";
-import type { VolumeFacts, VolumeMemory } from "./observe.ts";
+import type { VolumeMemory } from "./memory.ts";
+import type { VolumeFacts } from "./observe.ts";
 import { planVolume } from "./plan.ts";
 
 const adopted = (facts: Partial<VolumeFacts>, memory: Partial<VolumeMemory> = {}) =>

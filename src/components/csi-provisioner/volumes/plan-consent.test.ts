@@ -14,7 +14,8 @@ import {
 } from "../../../../test/volume-plans.ts";
 import { keyIn } from "../../../base/brand.ts";
 import type { Denied } from "../../../rules/source-access.ts";
-import type { VolumeFacts, VolumeReply } from "./observe.ts";
+import type { VolumeReply } from "../driver/call.ts";
+import type { VolumeFacts } from "./observe.ts";
 import { planVolume } from "./plan.ts";
 
 const claims = { group: "", kind: "PersistentVolumeClaim", namespace: "team" };

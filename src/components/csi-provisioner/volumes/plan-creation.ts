@@ -4,7 +4,8 @@ import type { ClusterAction } from "../../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../../api/types.ts";
 import type { Key } from "../../../base/brand.ts";
 import type { VolumeCall } from "../driver/call.ts";
-import { creationOf, type LogAction, type ProvisionerAction, send } from "../plan-steps.ts";
+import { creationOf } from "../driver/target.ts";
+import { type LogAction, type ProvisionerAction, send } from "../plan-steps.ts";
 import { claimText, type ProvisionerReason, reasonFor } from "../reasons.ts";
 import type { Intent } from "../stored-calls/intent.ts";
 import type { VolumeView } from "./observe.ts";
@@ -39,7 +40,7 @@ export function sendCreation(
   first: readonly ClusterAction[] = [],
 ): ProvisionerAction {
   const { name, source } = facts;
-  const protects = source.kind === "claim" || (source.kind === "snapshot" && memory.protectsSnapshots);
+  const protects = source.kind === "claim" || (source.kind === "snapshot" && facts.protectsSnapshots);
   const protect: readonly LogAction[] = protects
     ? [
         {

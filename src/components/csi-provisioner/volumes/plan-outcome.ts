@@ -7,12 +7,12 @@ import { type Fault, isFault } from "../../../base/fault.ts";
 import { withCode } from "../../../errors/codes.ts";
 import { selectedNodeOf } from "../claims/claim.ts";
 import type { CreatedVolume } from "../driver/call.ts";
+import { isRefusal } from "../driver/refusals.ts";
 import {
   doing,
   errorOf,
   forget,
   inMs,
-  isRefusal,
   later,
   type ProvisionerPlan,
   pause,
@@ -62,7 +62,7 @@ export function planCreated(
       ...(intent.mountOptions === undefined ? {} : { mountOptions: [...intent.mountOptions] }),
     },
     driver,
-    identity: memory.identity,
+    identity: facts.identity,
     call: intent.call,
     created,
     secrets: intent.secrets,

@@ -5,7 +5,8 @@
 import { settled } from "../../../api/plan.ts";
 import { withCode } from "../../../errors/codes.ts";
 import { isCallError } from "../../../runtime/reply-cache.ts";
-import { doing, errorOf, later, type ProvisionerPlan, provisioningFailed, send, strayOf } from "../plan-steps.ts";
+import { strayOf } from "../driver/target.ts";
+import { doing, errorOf, later, type ProvisionerPlan, provisioningFailed, send } from "../plan-steps.ts";
 import { reasonFor } from "../reasons.ts";
 import type { VolumeView } from "./observe.ts";
 

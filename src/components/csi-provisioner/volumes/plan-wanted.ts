@@ -93,7 +93,7 @@ const polledCodes: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 function planUnready(
-  { facts, memory }: VolumeView,
+  { facts }: VolumeView,
   claim: PersistentVolumeClaim,
   request: Exclude<Request, { kind: "intent" }>,
 ): ProvisionerPlan {
@@ -101,6 +101,6 @@ function planUnready(
   const error = disclosed(facts.source, errorOf(claim, provisioningFailed, request.message));
   const reason = refused(facts, claim, request.code, request.message);
   if (request.kind === "reschedule") return doing(reason, settled, error, ...withoutNode(claim));
-  const isUnwatched = facts.source.kind === "snapshot" && !memory.watchesSnapshots;
+  const isUnwatched = facts.source.kind === "snapshot" && !facts.watchesSnapshots;
   return doing(reason, isUnwatched || polledCodes.has(request.code) ? inMs(pollMs) : settled, error);
 }

@@ -20,7 +20,7 @@ import {
 } from "../../../../test/volume-plans.ts";
 import { provisioning } from "../../../api/names.ts";
 import { keyIn } from "../../../base/brand.ts";
-import type { VolumeReply } from "./observe.ts";
+import type { VolumeReply } from "../driver/call.ts";
 import { planVolume } from "./plan.ts";
 
 const intent = anIntent();
@@ -371,7 +371,7 @@ testVolumePlans([
   },
   {
     given: "a ready snapshot that may not be changed",
-    view: aVolumeView({ source: snapshotFacts() }, { protectsSnapshots: false }),
+    view: aVolumeView({ source: snapshotFacts(), protectsSnapshots: false }),
     phase: "wanted",
     reason: "WaitsForDriver",
     expect: ["logIntent, create"],
@@ -437,7 +437,7 @@ test("what cannot be seen to change is looked at again after a while, the rest w
   const nextOf = (view: Parameters<typeof planVolume>[0]): string => planVolume(view).next.kind;
   const missing = snapshotFacts({ snapshot: undefined });
   assert.equal(nextOf(aVolumeView({ source: missing })), "settled");
-  assert.equal(nextOf(aVolumeView({ source: missing }, { watchesSnapshots: false })), "after");
+  assert.equal(nextOf(aVolumeView({ source: missing, watchesSnapshots: false })), "after");
   const otherMode = snapshotFacts({ content: aReadyContent({ sourceVolumeMode: "Block" }) });
   assert.equal(nextOf(aVolumeView({ source: otherMode })), "after");
   assert.equal(nextOf(aVolumeView({ source: snapshotFacts({ content: undefined }) })), "after");

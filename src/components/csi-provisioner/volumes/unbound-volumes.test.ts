@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PersistentVolume } from "../../../api/types.ts";
+import { volumeName } from "../identity.ts";
 import { createUnboundVolumes } from "./unbound-volumes.ts";
 
 type Listener = (before: PersistentVolume | undefined, after: PersistentVolume | undefined) => void;
@@ -25,7 +26,7 @@ for (const end of ["Bound", "Released", "Failed", undefined])
   test(`a stored PersistentVolume counts as unbound until it is ${end?.toLowerCase() ?? "gone"}`, () => {
     const { unbound, see } = setUp();
     see("pvc-1", "Pending");
-    unbound.add("pvc-1");
+    unbound.add(volumeName("pvc-1"));
     see("pvc-1", "Available");
     assert.equal(unbound.areThere(), true);
     see("pvc-1", end);
@@ -35,8 +36,8 @@ for (const end of ["Bound", "Released", "Failed", undefined])
 test("a PersistentVolume that was bound before the reply came does not count", () => {
   const { unbound, see } = setUp();
   see("pvc-1", "Bound");
-  unbound.add("pvc-1");
-  unbound.add("pvc-that-is-gone-again");
+  unbound.add(volumeName("pvc-1"));
+  unbound.add(volumeName("pvc-that-is-gone-again"));
   assert.equal(unbound.areThere(), false);
 });
 

@@ -5,10 +5,11 @@
  * Memory: a name for each such PersistentVolume in the cache. What is lost with it: events of a burst are sent before its claims are bound.
  */
 import type { PersistentVolume } from "../../../api/types.ts";
+import { type VolumeName, volumeName } from "../identity.ts";
 
 export interface UnboundVolumes {
   /** It has just been stored. */
-  add(volumeName: string): void;
+  add(volumeName: VolumeName): void;
   areThere(): boolean;
 }
 
@@ -18,11 +19,11 @@ export interface WatchedVolumes {
 
 export function createUnboundVolumes(
   volumes: WatchedVolumes,
-  volumeOf: (name: string) => PersistentVolume | undefined,
+  volumeOf: (name: VolumeName) => PersistentVolume | undefined,
 ): UnboundVolumes {
-  const names = new Set<string>();
+  const names = new Set<VolumeName>();
   volumes.onChange((before, after) => {
-    const name = (after ?? before)?.metadata.name ?? "";
+    const name = volumeName((after ?? before)?.metadata.name ?? "");
     if (names.has(name) && !isUnbound(after)) names.delete(name);
   });
   return {

@@ -9,6 +9,7 @@
  */
 import type { PersistentVolume, PersistentVolumeClaim } from "../../../api/types.ts";
 import { isSameOrOlder } from "../../../kube/version.ts";
+import { nameOfVolume, type VolumeName } from "../identity.ts";
 
 export interface UnconfirmedClaims {
   has(uid: string): boolean;
@@ -25,7 +26,7 @@ export function createUnconfirmedClaims(
   claims: Watched<PersistentVolumeClaim>,
   volumes: Pick<Watched<PersistentVolume>, "onChange">,
   /** The claim that a volume of this name is for. */
-  claimOf: (volumeName: string) => PersistentVolumeClaim | undefined,
+  claimOf: (name: VolumeName) => PersistentVolumeClaim | undefined,
 ): UnconfirmedClaims {
   const uids = new Set<string>();
   let newest: string | undefined;
@@ -37,7 +38,7 @@ export function createUnconfirmedClaims(
     if (!isOld) newest = resourceVersion;
   });
   volumes.onChange((before, after) => {
-    const claim = before !== undefined && after === undefined ? claimOf(before.metadata.name) : undefined;
+    const claim = before !== undefined && after === undefined ? claimOf(nameOfVolume(before)) : undefined;
     if (claim !== undefined) uids.add(claim.metadata.uid);
   });
   return { has: (uid) => uids.has(uid), confirmed: (uid) => void uids.delete(uid) };

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { aVolume } from "../../../../test/builders.ts";
 import type { PersistentVolume } from "../../../api/types.ts";
 import { Fault, type FaultCode } from "../../../base/fault.ts";
+import { volumeName } from "../identity.ts";
 import { createVolumeWrites } from "./volume-writes.ts";
 
 const name = "pvc-1";
@@ -28,15 +29,15 @@ function setUp() {
 test("a request is in flight until it ends, and its volume is under way until it is bound", async () => {
   const { writes, show, ended } = setUp();
   const reply = Promise.withResolvers<void>();
-  const storing = writes.store(name, () => reply.promise);
-  assert.deepEqual([writes.isInFlight(name), writes.areUnderWay(), ended], [true, true, []]);
+  const storing = writes.store(volumeName(name), () => reply.promise);
+  assert.deepEqual([writes.isInFlight(volumeName(name)), writes.areUnderWay(), ended], [true, true, []]);
   show("Pending");
   reply.resolve();
   await storing;
-  assert.deepEqual([writes.isInFlight(name), writes.areUnderWay(), ended], [false, true, [name]]);
+  assert.deepEqual([writes.isInFlight(volumeName(name)), writes.areUnderWay(), ended], [false, true, [name]]);
   show("Bound");
   assert.equal(writes.areUnderWay(), false);
-  assert.equal(writes.lateMs(name), 0);
+  assert.equal(writes.lateMs(volumeName(name)), 0);
 });
 
 test("no more than four are sent at once", async () => {
@@ -44,13 +45,13 @@ test("no more than four are sent at once", async () => {
   const reply = Promise.withResolvers<void>();
   let sent = 0;
   const all = Array.from({ length: 9 }, (_, index) =>
-    writes.store(`pvc-${index}`, () => {
+    writes.store(volumeName(`pvc-${index}`), () => {
       sent += 1;
       return reply.promise;
     }),
   );
   assert.equal(sent, 4);
-  assert.equal(writes.isInFlight("pvc-8"), true);
+  assert.equal(writes.isInFlight(volumeName("pvc-8")), true);
   reply.resolve();
   await Promise.all(all);
   assert.equal(sent, 9);
@@ -65,13 +66,16 @@ const failures: readonly [FaultCode, lateMs: number][] = [
 for (const [code, lateMs] of failures)
   test(`after ${code} the PersistentVolume may ${lateMs > 0 ? "still be stored for a minute" : "not be stored later"}`, async () => {
     const { writes, ended } = setUp();
-    const failing = writes.store(name, () => Promise.reject(new Fault(code, "no")));
+    const failing = writes.store(volumeName(name), () => Promise.reject(new Fault(code, "no")));
     await assert.rejects(failing, { code });
-    assert.deepEqual([writes.lateMs(name), writes.isInFlight(name), ended], [lateMs, false, [name]]);
+    assert.deepEqual(
+      [writes.lateMs(volumeName(name)), writes.isInFlight(volumeName(name)), ended],
+      [lateMs, false, [name]],
+    );
   });
 
 test("what another process has sent may be stored for a minute", () => {
   const { writes } = setUp();
-  writes.expect(name);
-  assert.equal(writes.lateMs(name), 60_000);
+  writes.expect(volumeName(name));
+  assert.equal(writes.lateMs(volumeName(name)), 60_000);
 });

@@ -10,17 +10,18 @@ import type { Millis } from "../../../base/brand.ts";
 import { isFault, isFinal } from "../../../base/fault.ts";
 import type { World } from "../../../base/world.ts";
 import { createTurns } from "../../../runtime/turns.ts";
+import type { VolumeName } from "../identity.ts";
 import { createLateVolumes } from "./late-volumes.ts";
 import { createUnboundVolumes, type WatchedVolumes } from "./unbound-volumes.ts";
 
 export interface VolumeWrites {
   /** Stores the PersistentVolume of this name in its turn. */
-  store(name: string, send: () => Promise<void>): Promise<void>;
-  isInFlight(name: string): boolean;
+  store(name: VolumeName, send: () => Promise<void>): Promise<void>;
+  isInFlight(name: VolumeName): boolean;
   /** Another process has sent such a request. */
-  expect(name: string): void;
+  expect(name: VolumeName): void;
   /** For how long such a request, of whichever process, may still arrive. */
-  lateMs(name: string): Millis;
+  lateMs(name: VolumeName): Millis;
   /** Whether requests are in flight, or what they stored waits until it is bound. */
   areUnderWay(): boolean;
 }
@@ -28,9 +29,9 @@ export interface VolumeWrites {
 export interface VolumeWritesOptions {
   readonly world: Pick<World, "elapsed">;
   readonly volumes: WatchedVolumes;
-  volumeOf(name: string): PersistentVolume | undefined;
+  volumeOf(name: VolumeName): PersistentVolume | undefined;
   /** A request has ended. What had to wait for it can go on. */
-  onEnd(name: string): void;
+  onEnd(name: VolumeName): void;
 }
 
 /**
@@ -42,7 +43,7 @@ export function createVolumeWrites({ world, volumes, volumeOf, onEnd }: VolumeWr
   const inTurn = createTurns(atOnceMax);
   const late = createLateVolumes(world);
   const unbound = createUnboundVolumes(volumes, volumeOf);
-  const inFlight = new Set<string>();
+  const inFlight = new Set<VolumeName>();
   return {
     store: async (name, send) => {
       inFlight.add(name);
