@@ -143,20 +143,54 @@ test("clock, timers and random numbers are used in base/world.ts only", () => {
   assert.deepEqual(strays, []);
 });
 
+/** The names that any file gives to a reading of the wall clock: `nowMs: world.now()`, `const startedAt = now()`, `since ??= now()`. */
+const namesOfReadings = (texts: readonly string[]): ReadonlySet<string> =>
+  new Set(
+    texts.flatMap((text) =>
+      [...text.matchAll(/\b(\w+)(?:\s*:\s*\w+)?\s*(?:=|:|\?\?=)\s*(?:\w+\.)*now\(\)(?!\s*[-+*/.])/g)].map(
+        ([, name = ""]) => name,
+      ),
+    ),
+  );
+
+/** The lines that subtract a reading, or from one. */
+function subtractions(text: string, names: ReadonlySet<string>): readonly string[] {
+  const reading = `(?:(?:\\w+[?!]?\\.)*(?:now\\(\\)|(?:${[...names].join("|")})\\b(?!\\()))`;
+  const pattern = new RegExp(`(?<![\\w.])${reading}\\s*-(?![-=>])|(?<!-)-\\s*${reading}`);
+  return text.split("\n").filter((line) => pattern.test(line));
+}
+
 /** Set back by an hour, it would make every age wrong by an hour. */
 test("no file subtracts two readings of the wall clock: durations are measured by elapsed()", () => {
-  const reading = /\bnow\(\)\s*-|-\s*(?:\w+\.)*now\(\)|\bnowMs\s*-|-\s*(?:\w+\.)*nowMs\b/;
-  const lines = program.flatMap(({ path, text }) =>
-    withoutComments(text)
-      .split("\n")
-      .filter((line) => reading.test(line))
-      .map((line) => `${path}: ${line.trim()}`),
+  const files = program.map(({ path, text }) => ({ path, text: withoutComments(text) }));
+  // A reading that is called "now" is one in its own file: elsewhere that is a word for elapsed(), too.
+  const everywhere = [...namesOfReadings(files.map(({ text }) => text)), "nowMs"].filter((name) => name !== "now");
+  const lines = files.flatMap(({ path, text }) =>
+    subtractions(text, new Set([...everywhere, ...namesOfReadings([text])])).map((line) => `${path}: ${line.trim()}`),
   );
   const strays = lines.filter((line) => !wallClockDates.some((known) => line.startsWith(known)));
   assert.deepEqual(strays, []);
   const unused = wallClockDates.filter((known) => !lines.some((line) => line.startsWith(known)));
   assert.deepEqual(unused, [], "no longer needed");
 });
+
+for (const [given, text, isFound] of [
+  ["two calls", "const agoMs = world.now() - now();", true],
+  ["a reading with a name", "const startedAt = world.now();\nlog(options.world.elapsed() - startedAt);", true],
+  ["a member that holds a reading", "remember({ askedMs: world.now() });\nreturn nowMs - entry.askedMs;", true],
+  ["a reading that was assigned later", "since ??= clock.now();\nif (until - since > limit) stop();", true],
+  ["a name with a type", "const begun: Millis = now();\nreturn begun - other;", true],
+  [
+    "a reading of the clock that nobody sets",
+    "const startedAt = world.elapsed();\nreturn world.elapsed() - startedAt;",
+    false,
+  ],
+  ["a sum", "const until = now() + limitMs;\nreturn until - elapsed();", false],
+  ["another name that ends alike", "const at = now();\nreturn heldAt - format - 1;", false],
+  ["an arrow and a decrement", "const count = now();\nfor (count--; ; ) run(() => count);", false],
+] as const)
+  test(`the clock's rule ${isFound ? "finds" : "leaves alone"} ${given}`, () =>
+    assert.equal(subtractions(text, new Set([...namesOfReadings([text]), "nowMs"])).length > 0, isFound));
 
 /** Where the other side is a date that somebody else has written, or a duration before now. */
 const wallClockDates: readonly string[] = [
