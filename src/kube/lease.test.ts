@@ -46,6 +46,20 @@ test("a renewal is one update and nothing else", async () => {
   assert.equal(kube.calls.length, 10);
 });
 
+test("a leader whose lease was granted late renews it before the deadline, and not a retry period later", async () => {
+  const [kube, world] = [createFakeKube(), createVirtualWorld()];
+  const slow: KubeApi = {
+    ...kube,
+    create: async (kind, object, options) => {
+      await world.sleep(6_000);
+      return kube.create(kind, object, options);
+    },
+  };
+  const one = elect("one", slow, world);
+  await world.advance(60_000);
+  assert.equal(leads(one), true);
+});
+
 test("every request of an election is urgent", async () => {
   const [kube, world] = [createFakeKube(), createVirtualWorld()];
   const seen: (readonly [string, unknown])[] = [];

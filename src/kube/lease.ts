@@ -298,7 +298,9 @@ function createTenure(options: ElectionOptions, wonAt: Millis, onLost: (fault: F
     renewals: async (lock: Lock, signal: AbortSignal): Promise<void> => {
       let sleepMs = retryPeriodMs;
       while (!signal.aborted) {
-        await world.sleep(sleepMs, signal).catch(() => undefined);
+        // A slow reply has used up a part of the deadline: what is left must hold another attempt.
+        const sparedMs = Math.max(0, remainingMs() - limits.leaseAttemptMsMin);
+        await world.sleep(Math.min(sleepMs, sparedMs), signal).catch(() => undefined);
         if (signal.aborted || !holds()) return;
         sleepMs = await renewOnce(lock, signal);
       }
