@@ -48,7 +48,7 @@ describe("claims that cannot be served as they are", () => {
       "--retry-interval-max=2s",
       "--v=4",
     ];
-    await startComponent(place, "csi-provisioner", flags);
+    await startComponent(place, "csi-provisioner", flags, { added: ["secrets"] });
     await storageClass("plain");
     await create("data", "plain", {});
     await untilBound("data");

@@ -29,13 +29,13 @@ describe("secrets, names and metrics of the provisioner", () => {
     place = await testServers["real control plane"]();
     await startComponent(place, "snapshot-controller");
     driver = await startOddDriver(place.instance.folder);
-    suite = await snapshotSuiteFor(place, place.connection, driver);
+    suite = await snapshotSuiteFor(place, place.connection, driver, [], { added: ["secrets"] });
     port = await freePort();
     // Nothing answers at the address in this kubeconfig.
     const elsewhere = readFileSync(place.kubeconfig, "utf8").replaceAll(place.plane?.url ?? "", "https://127.0.0.1:1");
     const kubeconfig = join(place.instance.folder, "elsewhere.kubeconfig");
     writeFileSync(kubeconfig, elsewhere, { mode: 0o600 });
-    provisioner = await startComponent({ ...place, kubeconfig }, "csi-provisioner", [
+    const flags = [
       `--master=${place.plane?.url}`,
       `--csi-address=${driver.socket}`,
       `--http-endpoint=127.0.0.1:${port}`,
@@ -45,7 +45,8 @@ describe("secrets, names and metrics of the provisioner", () => {
       "--volume-name-uuid-length=8",
       "--default-fstype=xfs",
       "--extra-create-metadata",
-    ]);
+    ];
+    provisioner = await startComponent({ ...place, kubeconfig }, "csi-provisioner", flags, { added: ["secrets"] });
     for (const name of ["of-data", "for-snapshots", "for-restores", "stage"]) await aSecret(name);
   });
   after(async () => {

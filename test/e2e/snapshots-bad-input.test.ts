@@ -25,7 +25,7 @@ describe("bad input", () => {
     place = await testServers["real control plane"]();
     const driver = await startOddDriver(place.instance.folder);
     const controller = await startComponent(place, "snapshot-controller", retries);
-    const stand = await snapshotSuiteFor(place, place.connection, driver, retries);
+    const stand = await snapshotSuiteFor(place, place.connection, driver, retries, { added: ["secrets"] });
     world = { stand, client: place.connection.client, driver };
     daemons = [controller, stand.sidecar];
     await aBoundClaim(stand.fixtures, "data");

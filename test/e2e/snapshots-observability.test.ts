@@ -38,7 +38,8 @@ for (const ground of ["real control plane", "embedded server"] as const)
       writeFileSync(secretFile, "open-sesame\n");
       const flags = [`--snapshot-secret-file=${secretFile}`];
       const guarded = await drivers["directory-driver"](place.instance, { flags });
-      stand = await snapshotSuiteFor(place, place.connection, guarded, [`--http-endpoint=127.0.0.1:${ports.sidecar}`]);
+      const atPort = [`--http-endpoint=127.0.0.1:${ports.sidecar}`];
+      stand = await snapshotSuiteFor(place, place.connection, guarded, atPort, { added: ["secrets"] });
       odd = await startOddDriver(place.instance.folder);
       const naming = ["--snapshot-name-prefix=kept", "--snapshot-name-uuid-length=8", "--extra-create-metadata"];
       const impatient = ["--retry-interval-start=100ms", "--retry-interval-max=200ms"];

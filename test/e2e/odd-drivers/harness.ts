@@ -63,7 +63,6 @@ export const ours: Maker = {
     if (plane === undefined) throw new Error("the rows are played on a real control plane");
     const driver = { driver: "odd.example.com", topology: false, attachments: false, capacity: false };
     const account = await shippedSidecarAccount(plane, "csi-snapshotter", driver);
-    // Some rows have a class with a secret.
     await grantTo(plane, account, "secrets", guideRights.secrets);
     const kubeconfig = kubeconfigOf(instance, path, account);
     const { said, stop, code } = startCommand("csi-snapshotter", `--kubeconfig=${kubeconfig}`, ...flags);
