@@ -28,11 +28,22 @@ const additions: Readonly<Record<string, readonly PolicyRule[]>> = {
   "shared-resource": [sourcesOfShares],
 };
 const needs = { topology: true, attachments: true, capacity: true };
-const shipped = new Map(
+/** Where components run in a simulation. */
+const home = "default";
+interface Allowed {
+  readonly rule: PolicyRule;
+  /** Undefined: in the whole cluster. */
+  readonly namespace: string | undefined;
+}
+const everywhere = (rule: PolicyRule): Allowed => ({ rule, namespace: undefined });
+const shipped = new Map<string, readonly Allowed[]>(
   [...componentRows, ...sidecarRows.map(({ name, rights }) => ({ name, ...rights(driver, needs) }))].map(
     ({ name, clusterRules, namespaceRules }) => [
       name,
-      [ofEverybody, ...clusterRules, ...namespaceRules, ...(additions[name] ?? [])],
+      [
+        ...[ofEverybody, ...clusterRules, ...(additions[name] ?? [])].map(everywhere),
+        ...namespaceRules.map((rule) => ({ rule, namespace: rule.namespace ?? home })),
+      ],
     ],
   ),
 );
@@ -41,9 +52,11 @@ const shipped = new Map(
 export function lackedRight(component: string, method: string, path: string): string | undefined {
   const { target, query } = parseRequest({ method, path, headers: {} });
   if (target.kind === "page") return undefined;
-  const { group, plural: resource, subresource, name } = target;
+  const { group, plural: resource, subresource, namespace, name } = target;
   const verb = verbOf(method, target, query);
-  if (shipped.get(component)?.some((rule) => coversResource(rule, { verb, group, resource, subresource, name })))
-    return undefined;
-  return `${verb} ${resource}${subresource === "" ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`} ${name}`.trim();
+  const isThere = (allowed: Allowed): boolean => allowed.namespace === undefined || allowed.namespace === namespace;
+  const request = { verb, group, resource, subresource, name };
+  if (shipped.get(component)?.some((one) => isThere(one) && coversResource(one.rule, request))) return undefined;
+  const what = `${resource}${subresource === "" ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
+  return [verb, what, name, ...(namespace === "" ? [] : [`in namespace ${namespace}`])].filter(Boolean).join(" ");
 }
