@@ -264,6 +264,9 @@ function createTenure(options: ElectionOptions, wonAt: Millis, onLost: (fault: F
   };
   const remainingMs = (): Millis => renewedAt + renewDeadlineMs - world.elapsed();
   const holds = (): boolean => !over && remainingMs() > 0;
+  /** A slow reply has used up a part of the deadline: what is left must hold another attempt. */
+  const attemptMsMin = Math.min(limits.leaseAttemptMsMin, renewDeadlineMs / 3);
+  const untilRenewalMs = (): Millis => Math.max(0, Math.min(retryPeriodMs, remainingMs() - attemptMsMin));
 
   const renewOnce = async (lock: Lock, signal: AbortSignal): Promise<Millis> => {
     const askedAt = world.elapsed();
@@ -273,7 +276,7 @@ function createTenure(options: ElectionOptions, wonAt: Millis, onLost: (fault: F
       const step = await withDeadline(world, signal, attemptMs, lock.attempt);
       if (step.kind === "wait") lose(`the lease is held by ${step.holder}`);
       else if (holds()) renewedAt = askedAt;
-      return retryPeriodMs;
+      return untilRenewalMs();
     } catch (reason) {
       if (!signal.aborted) log.warn("lease not renewed", { identity, reason: loggable(reason) });
       return (retryPeriodMs / 5) * (0.5 + world.random());
@@ -296,11 +299,9 @@ function createTenure(options: ElectionOptions, wonAt: Millis, onLost: (fault: F
       }
     },
     renewals: async (lock: Lock, signal: AbortSignal): Promise<void> => {
-      let sleepMs = retryPeriodMs;
+      let sleepMs = untilRenewalMs();
       while (!signal.aborted) {
-        // A slow reply has used up a part of the deadline: what is left must hold another attempt.
-        const sparedMs = Math.max(0, remainingMs() - limits.leaseAttemptMsMin);
-        await world.sleep(Math.min(sleepMs, sparedMs), signal).catch(() => undefined);
+        await world.sleep(sleepMs, signal).catch(() => undefined);
         if (signal.aborted || !holds()) return;
         sleepMs = await renewOnce(lock, signal);
       }
