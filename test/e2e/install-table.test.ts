@@ -5,13 +5,17 @@ import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { realWorld, type World } from "../../src/base/world.ts";
 import { commands } from "../../src/cli/commands.ts";
 import { runCommandLine } from "../../src/cli/run.ts";
-import { crdStates, type InstallSession, installRows, playCrdState, playInstallRow } from "../install-table.ts";
+import { crdStates, migrateRows, playCrdState, playMigrateRow } from "../install-crds.ts";
+import { whilePodsAreReady } from "../install-pods.ts";
+import type { InstallSession } from "../install-states.ts";
+import { installRows, playInstallRow } from "../install-table.ts";
 import { type Connection, connect } from "./harness/client.ts";
 import { guideCommands } from "./harness/guides.ts";
 import { createKubectl } from "./harness/kubectl.ts";
 import { type MigrationGround, sharedMigrationGround } from "./harness/migrations.ts";
+import { until } from "./harness/until.ts";
 
-/** --apply waits for pods that do not run here: a second of that passes in ten milliseconds. */
+/** --apply waits for pods, which no kubelet runs here: a second of that passes in ten milliseconds. */
 const hurried: World = {
   ...realWorld,
   elapsed: () => realWorld.elapsed() * 100,
@@ -24,7 +28,8 @@ function sessionOn(kubeconfig: string, { client }: Connection): InstallSession {
     const write = (more: string): void => {
       text += more;
     };
-    const patience = command === "install" ? ["--timeout=100s"] : [];
+    const isPatient = command === "install" && !argv.some((word) => word.startsWith("--timeout"));
+    const patience = isPatient ? ["--timeout=2000s"] : [];
     const code = await runCommandLine(commands, [command, ...argv, `--kubeconfig=${kubeconfig}`, ...patience], {
       environment: {},
       signal: new AbortController().signal,
@@ -35,7 +40,11 @@ function sessionOn(kubeconfig: string, { client }: Connection): InstallSession {
     });
     return { code, text };
   };
-  return { client, snapkeep };
+  return {
+    client,
+    snapkeep,
+    whilePodsAreReady: (prefix, work) => whilePodsAreReady(client, prefix, work),
+  };
 }
 
 describe("install on a real API server", () => {
@@ -59,16 +68,22 @@ describe("install on a real API server", () => {
       await playCrdState(state, session, `install-crds-${index}`);
     });
 
+  for (const row of migrateRows)
+    test(`migrate ${row.command}: the snapshot CRDs are ${row.state.cluster}`, async () => {
+      await ground.install(row.state.crds[0] ?? []);
+      await playMigrateRow(row, session);
+    });
+
   test("the guide's command for CRDs creates them, and changes none that exist", async () => {
     const kubectl = createKubectl(ground.plane.kubeconfig);
     const create = guideCommands("install.md").find((commands) => commands.startsWith("kubectl create -k")) ?? "";
     const [line = ""] = create.split("\n");
     const run = () => kubectl(line.split(" ").slice(1));
+    const all = async () => (await connection.client.list("CustomResourceDefinition")).objects;
     const stored = async () =>
-      (await connection.client.list("CustomResourceDefinition")).objects.map(({ metadata, spec }) => [
-        metadata.name,
-        spec,
-      ]);
+      (await all())
+        .filter(({ spec }) => spec?.group === "snapshot.storage.k8s.io")
+        .map(({ metadata, spec }) => [metadata.name, spec]);
     await ground.install(snapshotCrds(1));
     const before = await stored();
     const again = await run();
@@ -76,6 +91,9 @@ describe("install on a real API server", () => {
     assert.match(again.stderr, /"volumesnapshots\.snapshot\.storage\.k8s\.io" already exists/);
     assert.deepEqual(await stored(), before);
     await ground.install([]);
+    for (const { metadata } of await all())
+      await connection.client.delete({ kind: "CustomResourceDefinition", name: metadata.name });
+    await until({ what: "no CRD is left" }, async () => ((await all()).length === 0 ? true : undefined));
     const first = await run();
     assert.equal(first.code, 0, first.stderr);
     assert.equal(await ground.phase(), 3);
@@ -84,7 +102,6 @@ describe("install on a real API server", () => {
   describe("with CRDs of phase 3", () => {
     before(() => ground.install(snapshotCrds(3)));
     for (const [index, row] of installRows.entries())
-      test(`install ${row.command}: the cluster ${row.cluster}`, () =>
-        playInstallRow(row, session, `install-${index}`));
+      test(`${row.command}: the cluster ${row.cluster}`, () => playInstallRow(row, session, `install-${index}`));
   });
 });

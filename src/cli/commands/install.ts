@@ -1,6 +1,6 @@
 /** `snapkeep install`: the components in a cluster, from the same rows as deploy/. */
 
-import type { ManifestObject } from "../../api/manifests/component.ts";
+import type { Installation, ManifestObject } from "../../api/manifests/component.ts";
 import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { Fault } from "../../base/fault.ts";
 import { printableLine } from "../../base/printable.ts";
@@ -18,7 +18,16 @@ import type { Health } from "../install/health-plan.ts";
 import { parseImage } from "../install/image.ts";
 import { createResources, type Resources } from "../install/resources.ts";
 import { waitUntilReady } from "../install/rollout.ts";
-import { defaultComponents, describe, objectsOf, planFor, selectionProblem } from "../install/selection.ts";
+import {
+  defaultComponents,
+  describe,
+  hasClaims,
+  type InstallPlan,
+  objectsOf,
+  planFor,
+  refusesUntilReady,
+  selectionProblem,
+} from "../install/selection.ts";
 import { withSidecars, workloadRef } from "../install/sidecar.ts";
 import { uninstallAll } from "../install/uninstall.ts";
 import { isOfUp, upNote } from "../install/up-cluster.ts";
@@ -53,6 +62,10 @@ const flags = {
   keepCrds: bool({
     default: false,
     help: "With --apply: leave the stored CustomResourceDefinitions as they are, in whatever phase of snapkeep migrate.",
+  }),
+  admissionClaims: bool({
+    default: false,
+    help: "Also install the webhook configuration that checks the data sources of claims, once the webhook is ready. While the webhook is down, claims with a data source are refused. An installation that has it keeps it without this flag.",
   }),
   components: list({
     default: defaultComponents,
@@ -109,6 +122,10 @@ export const command = defineCommand({
       does: "Replace the sidecars of a driver by ours, or add them, with the same flags and socket",
       line: "snapkeep install sidecar --into=deployment/my-driver --namespace=storage --diff",
     },
+    {
+      does: "Also check the data sources of claims, once the webhook is ready",
+      line: "snapkeep install --apply --admission-claims",
+    },
     { does: "Fail in CI if the cluster differs", line: "snapkeep install --check" },
     { does: "See what an uninstallation would delete", line: "snapkeep install --uninstall --dry-run" },
   ],
@@ -128,21 +145,21 @@ export const command = defineCommand({
     if (image.kind === "wrong") return `--image: ${image.why}`;
     if (options.dryRun && !options.uninstall)
       return "--dry-run goes with --uninstall; --diff shows what --apply would change";
+    if (options.admissionClaims && !options.components.includes("webhook"))
+      return "--admission-claims needs the webhook among --components; it checks the claims";
     if ((options.adopt || options.keepCrds) && !options.apply) return "--adopt and --keep-crds go with --apply";
     return selectionProblem(options.components);
   },
   run: async (input) => {
     const { options, version, out } = input;
-    const plan = planFor(
-      options.components,
-      installationOf(version, {
-        namespace: options.namespace,
-        ...imageOf(options.image, version),
-        kubeletFolder: options.kubeletDir.replace(/\/+$/, ""),
-      }),
-    );
     if (options.into !== "") return intoDriver(input);
-    if (!options.print) return inCluster(input, plan);
+    const installation = installationOf(version, {
+      namespace: options.namespace,
+      ...imageOf(options.image, version),
+      kubeletFolder: options.kubeletDir.replace(/\/+$/, ""),
+    });
+    if (!options.print) return inCluster(input, installation);
+    const plan = planFor(options.components, installation, { claims: options.admissionClaims });
     out.write(yamlDocuments(objectsOf(plan)));
     return 0;
   },
@@ -158,10 +175,11 @@ const imageText = (given: string, version: string): string => {
   return `${repository}:${tag}`;
 };
 
-const inCluster = (input: Input, plan: ReturnType<typeof planFor>): Promise<number> =>
+const inCluster = (input: Input, installation: Installation): Promise<number> =>
   connected("snapkeep-install", input, {}, async (api) => {
     const { options, world, signal, out, error } = input;
     const resources = createResources(api, signal);
+    const plan = await plannedFor(options, installation, resources);
     const say = (line: string) => void out.write(printableLine(line));
     const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
     const { adopt: adopts, keepCrds: keepsCrds, dryRun: isDryRun } = options;
@@ -185,6 +203,18 @@ const runsInUp = async ({ read }: Pick<Resources, "read">): Promise<boolean> =>
       metadata: { name: snapshotConfigurationName },
     }),
   );
+
+/** What is stored of the configuration for claims is kept in step with the webhook that it asks. */
+async function plannedFor(
+  { components, admissionClaims }: Input["options"],
+  installation: Installation,
+  resources: Resources,
+): Promise<InstallPlan> {
+  const whole = planFor(components, installation, { claims: true });
+  const stored = admissionClaims ? [] : whole.objects.filter(refusesUntilReady).map((object) => resources.read(object));
+  const isKept = (await Promise.all(stored)).some((found) => hasClaims(found, installation));
+  return planFor(components, installation, { claims: admissionClaims || isKept });
+}
 
 const intoDriver = (input: Input): Promise<number> =>
   connected("snapkeep-install", input, {}, async (api) => {

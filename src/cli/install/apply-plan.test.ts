@@ -5,9 +5,10 @@ import { snapshotCrds } from "../../api/crds/index.ts";
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import { versionAnnotation } from "../../api/manifests/objects.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { installationOf } from "../deploy.ts";
 import { type ApplyOptions, applyPlan, servedPlan } from "./apply-plan.ts";
 import { readForApply } from "./read.ts";
-import { describe, type InstallPlan } from "./selection.ts";
+import { describe, type InstallPlan, planFor } from "./selection.ts";
 
 const controller = planIn("one", "snapshot-controller");
 const webhook = planIn("one", "webhook");
@@ -176,4 +177,53 @@ test("pods start last, and kinds that the cluster does not serve are named once 
     servedPlan(planIn("one", "shared-resource").objects, () => true).workloads.map(({ kind }) => kind),
     ["DaemonSet"],
   );
+});
+
+test("a namespace that ends is waited for and created; one without our label is marked, and keeps the rest", async () => {
+  const [namespace] = storedOf(controller.namespaces) as [JsonObject];
+  const ending = edited([namespace], () => ({ deletionTimestamp: "2026-01-01T00:00:00Z" }));
+  const ended = await planned(controller, ending);
+  assert.deepEqual(
+    [ended.ending.map(describe), ended.namespaces.map(describe), ended.marked],
+    [["Namespace one"], ["Namespace one"], []],
+  );
+  const old = edited([namespace], () => ({
+    labels: { "app.kubernetes.io/name": "snapkeep", "pod-security.kubernetes.io/enforce": "privileged" },
+    annotations: { mine: "yes" },
+  }));
+  const found = await planned(controller, old);
+  assert.deepEqual([found.ending, found.namespaces], [[], []]);
+  assert.deepEqual(
+    found.marked.map(({ metadata }) => metadata),
+    [
+      {
+        name: "one",
+        labels: {
+          "app.kubernetes.io/name": "snapkeep",
+          "pod-security.kubernetes.io/enforce": "privileged",
+          "snapkeep.dev/installation": "one",
+        },
+        annotations: { mine: "yes", "snapkeep.dev/version": "1.2.3" },
+      },
+    ],
+  );
+  for (const labels of [{}, { "snapkeep.dev/installation": "one" }])
+    assert.deepEqual(
+      (
+        await planned(
+          controller,
+          edited([namespace], () => ({ labels })),
+        )
+      ).marked,
+      [],
+    );
+});
+
+test("the configuration for claims is applied after the pods are ready", () => {
+  const { objects } = planFor(["webhook"], installationOf("1.2.3"), { claims: true });
+  const { before, workloads, after } = servedPlan(objects, () => true);
+  assert.deepEqual(after.map(describe), ["MutatingWebhookConfiguration claim-sources.storage.snapkeep.dev"]);
+  assert.ok(!before.some((object) => after.includes(object)));
+  assert.equal(before.length + workloads.length + after.length, objects.length);
+  assert.deepEqual(servedPlan(planIn("one", "webhook").objects, () => true).after, []);
 });

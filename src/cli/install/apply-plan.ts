@@ -9,8 +9,10 @@ import type { JsonObject } from "../../base/json.ts";
 import { withCode } from "../../errors/codes.ts";
 import { type CrdVerdict, judgeCrd } from "./crd-age.ts";
 import { existingOf } from "./existing.ts";
+import { at } from "./fields.ts";
 import { type Found, foreignProblem, judgeParts } from "./judge.ts";
-import { describe, type InstallPlan, isWorkload } from "./selection.ts";
+import { labelled, ownershipOf } from "./ownership.ts";
+import { describe, type InstallPlan, isWorkload, refusesUntilReady } from "./selection.ts";
 
 /** Whose pods may do the same work as ours. */
 export const rivalKinds = [
@@ -47,7 +49,11 @@ export interface Application {
   readonly crds: readonly Found[];
   /** Definitions that stay, and why. */
   readonly kept: readonly string[];
-  /** Those that do not exist. One that exists keeps its labels: "restricted" could stop other pods in it. */
+  /** Namespaces of an uninstallation that has not ended: nothing can be created in them. */
+  readonly ending: readonly ManifestObject[];
+  /** Namespaces of a release that did not write the label of the installation, with it; nothing else of them changes. */
+  readonly marked: readonly JsonObject[];
+  /** Those that do not exist, or end. One that exists keeps its labels: "restricted" could stop other pods in it. */
   readonly namespaces: readonly ManifestObject[];
 }
 
@@ -67,9 +73,21 @@ export function applyPlan(read: ApplyRead, options: ApplyOptions): Application {
     kept: verdicts.flatMap(({ object, verdict }) =>
       verdict.kind === "keep" ? [`${describe(object)} stays as it is: ${verdict.why}`] : [],
     ),
-    namespaces: read.namespaces.filter(({ stored }) => stored === undefined).map(({ object }) => object),
+    marked: read.namespaces.filter((found) => !isEnding(found)).flatMap((found) => marked(found, read)),
+    ending: read.namespaces.filter(isEnding).map(({ object }) => object),
+    namespaces: read.namespaces
+      .filter((found) => found.stored === undefined || isEnding(found))
+      .map(({ object }) => object),
   };
 }
+
+function marked({ stored }: Found, { installation }: ApplyRead): readonly JsonObject[] {
+  return stored !== undefined && ownershipOf(stored, installation, new Set()).kind === "unlabelled"
+    ? [labelled(stored as unknown as ManifestObject, installation) as unknown as JsonObject]
+    : [];
+}
+
+const isEnding = ({ stored }: Found): boolean => at(stored, "metadata", "deletionTimestamp") !== undefined;
 
 const namespaceOf = ({ installation }: ApplyRead): string => installation.namespace;
 
@@ -108,6 +126,8 @@ export interface ServedObjects {
   /** Before any pod starts: its rights, its services and what it mounts. */
   readonly before: readonly ManifestObject[];
   readonly workloads: readonly ManifestObject[];
+  /** Once the pods are ready. */
+  readonly after: readonly ManifestObject[];
   /** One line per kind that the cluster does not serve. */
   readonly unserved: readonly string[];
 }
@@ -119,8 +139,9 @@ export function servedPlan(
 ): ServedObjects {
   const served = objects.filter(serves);
   return {
-    before: served.filter((object) => !isWorkload(object)),
+    before: served.filter((object) => !isWorkload(object) && !refusesUntilReady(object)),
     workloads: served.filter(isWorkload),
+    after: served.filter(refusesUntilReady),
     unserved: unservedLines(objects.filter((object) => !serves(object))),
   };
 }

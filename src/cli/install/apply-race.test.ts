@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { startHarness } from "../../../test/command-harness.ts";
-import { crdsIn } from "../../../test/install-table.ts";
+import { crdsIn } from "../../../test/install-crds.ts";
 import type { CrdDraft } from "../../api/crds/index.ts";
 import type { Draft } from "../../api/types.ts";
 import { recordAnnotation } from "../migrate/definition.ts";

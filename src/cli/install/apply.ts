@@ -6,11 +6,11 @@ import type { KubeApi } from "../../kube/api.ts";
 import { certificateDefaults, renewInCluster } from "../certs/renew.ts";
 import { type ApplyOptions, applyPlan, crdProblem, servedPlan, verdictOf } from "./apply-plan.ts";
 import type { Found } from "./judge.ts";
-import { withLivePolicy } from "./live-policy.ts";
+import { isTrusted, withLivePolicy, withoutRefusals } from "./live-policy.ts";
 import { labelled } from "./ownership.ts";
 import { readForApply, servedIn } from "./read.ts";
 import type { Resources } from "./resources.ts";
-import { type Waiting, waitUntilReady, waitUntilServed } from "./rollout.ts";
+import { type Waiting, waitUntilGone, waitUntilReady, waitUntilServed } from "./rollout.ts";
 import { describe, type InstallPlan } from "./selection.ts";
 import { withServices } from "./webhook-address.ts";
 
@@ -23,23 +23,25 @@ export interface ApplyContext extends ApplyOptions {
 
 export async function applyAll(plan: InstallPlan, context: ApplyContext): Promise<void> {
   const { resources, waiting, say } = context;
-  const { existing, refusal, crds, kept, namespaces } = applyPlan(
+  const { existing, refusal, crds, kept, ending, marked, namespaces } = applyPlan(
     await readForApply(plan, resources, waiting.world.now()),
     context,
   );
   for (const line of existing) say(`already there: ${line}`);
   if (refusal !== undefined) throw refused(refusal);
   for (const line of kept) say(line);
+  await waitUntilGone(resources, ending, waiting);
   for (const crd of crds) await applyCrd(crd, context);
   if (crds.length > 0) say(`${crds.length} CustomResourceDefinitions applied`);
   await waitUntilServed(resources, plan.crds, waiting);
   resources.forget();
+  for (const namespace of marked) await resources.replace(namespace);
   for (const namespace of namespaces) {
     await resources.apply(namespace);
     say(`${describe(namespace)} created`);
   }
   const isServed = await servedIn(plan.objects, resources);
-  const { before, workloads, unserved } = servedPlan(plan.objects, isServed);
+  const { before, workloads, after, unserved } = servedPlan(plan.objects, isServed);
   // Pods start when the rights and certificates that they need are there.
   for (const object of before) await applyObject(object, context);
   await makeCertificates(plan, context);
@@ -47,7 +49,20 @@ export async function applyAll(plan: InstallPlan, context: ApplyContext): Promis
   say(`${before.length + workloads.length} objects applied`);
   for (const line of unserved) say(line);
   await waitUntilReady(resources, workloads, waiting);
+  for (const configuration of after) await applyWhenReady(configuration, plan, context);
   say("everything is ready");
+}
+
+/** It refuses requests that the webhook does not judge: first the API server has to trust the certificate. */
+async function applyWhenReady(object: ManifestObject, plan: InstallPlan, context: ApplyContext): Promise<void> {
+  const { resources, say } = context;
+  const stored = await resources.read(object);
+  if (!isTrusted(stored)) {
+    await resources.apply(withoutRefusals(object));
+    await makeCertificates(plan, context);
+  }
+  await resources.apply(withLivePolicy(object, stored));
+  say(`${describe(object)} applied`);
 }
 
 const refused = (message: CodedMessage): Fault => new Fault("FailedPrecondition", message);

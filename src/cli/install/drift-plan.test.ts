@@ -6,9 +6,10 @@ import type { ManifestObject } from "../../api/manifests/component.ts";
 import { versionAnnotation } from "../../api/manifests/objects.ts";
 import { claimConfiguration } from "../../api/manifests/webhook-configurations.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { installationOf } from "../deploy.ts";
 import { comparedIn, differences, driftPlan } from "./drift-plan.ts";
 import { readForDrift } from "./read.ts";
-import { describe, type InstallPlan } from "./selection.ts";
+import { describe, type InstallPlan, planFor } from "./selection.ts";
 
 const controller = planIn("one", "snapshot-controller");
 const webhook = planIn("one", "webhook");
@@ -123,6 +124,25 @@ test("given kinds that are not served, then those of definitions to come are mis
     ["VolumeSnapshotClass", "ServiceMonitor", "PrometheusRule"],
   );
   assert.ok(!withoutCrds.compared.includes("ServiceMonitor one-drivers/directory-driver"));
+});
+
+test("given a configuration for claims that an administrator has set to Ignore, then that is noted, and no drift", async () => {
+  const plan = planFor(["webhook"], installationOf("1.2.3", { namespace: "one" }), { claims: true });
+  const withPolicy = (failurePolicy: string) =>
+    storedOf(plan.objects).map((object) =>
+      object.kind === "MutatingWebhookConfiguration"
+        ? { ...object, webhooks: (object.webhooks as readonly JsonObject[]).map((one) => ({ ...one, failurePolicy })) }
+        : object,
+    );
+  const note =
+    "MutatingWebhookConfiguration claim-sources.storage.snapkeep.dev has failurePolicy Ignore: while the webhook is down, a claim with an unsupported data source gets an empty volume";
+  assert.deepEqual((await found({ plan, cluster: withPolicy("Ignore") })).notes, [note]);
+  assert.deepEqual((await found({ plan, cluster: withPolicy("Fail") })).notes, []);
+  assert.deepEqual(
+    (await found({ plan: webhook, cluster: storedOf(webhook.objects) })).notes,
+    [],
+    "snapshots start with Ignore",
+  );
 });
 
 const claimsOf = (namespace: string, name = "snapshot-validation-service"): JsonObject =>

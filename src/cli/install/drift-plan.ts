@@ -3,8 +3,9 @@ import type { ManifestObject } from "../../api/manifests/component.ts";
 import { equal, isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { unservedLines } from "./apply-plan.ts";
 import { judgeCrd } from "./crd-age.ts";
+import { listAt } from "./fields.ts";
 import { type Found, type Judged, judgeParts, ownerOf } from "./judge.ts";
-import { describe, type InstallPlan } from "./selection.ts";
+import { describe, type InstallPlan, refusesUntilReady } from "./selection.ts";
 import { asksService, effectOf, type ServiceName } from "./webhook-references.ts";
 
 export interface DriftRead {
@@ -72,7 +73,11 @@ export function driftPlan(read: DriftRead, answers: ReadonlyMap<ManifestObject, 
       ...unansweredIn(read),
       ...unserved.filter(waits).map((object) => ({ object: describe(object) })),
     ],
-    notes: [...read.crds.flatMap(phaseNote), ...unservedLines(unserved.filter((object) => !waits(object)))],
+    notes: [
+      ...read.crds.flatMap(phaseNote),
+      ...judged.flatMap(policyNote),
+      ...unservedLines(unserved.filter((object) => !waits(object))),
+    ],
   };
 }
 
@@ -81,6 +86,16 @@ function crdProblemOf({ object, stored }: Found): string | undefined {
   if (object.kind !== "CustomResourceDefinition") return undefined;
   const verdict = judgeCrd(stored, object);
   return verdict.kind === "refuse" ? `${verdict.why}; install that release or a later one` : undefined;
+}
+
+/** It is no drift: an administrator has set it, and --apply keeps it. */
+function policyNote({ object, stored }: Found): readonly string[] {
+  if (!refusesUntilReady(object)) return [];
+  return listAt(stored, "webhooks").some(({ failurePolicy }) => failurePolicy === "Ignore")
+    ? [
+        `${describe(object)} has failurePolicy Ignore: while the webhook is down, a claim with an unsupported data source gets an empty volume`,
+      ]
+    : [];
 }
 
 function phaseNote({ object, stored }: Found): readonly string[] {

@@ -51,6 +51,9 @@ async function waitFor(
 export const waitUntilServed = (resources: Resources, crds: readonly ManifestObject[], waiting: Waiting) =>
   waitFor(resources, crds, (crd) => (hasCondition(crd, "Established") ? undefined : "not served yet"), waiting);
 
+export const waitUntilGone = (resources: Resources, objects: readonly ManifestObject[], waiting: Waiting) =>
+  waitFor(resources, objects, (object) => (object === undefined ? undefined : "is still being deleted"), waiting);
+
 export const waitUntilReady = (resources: Resources, objects: readonly ManifestObject[], waiting: Waiting) =>
   waitFor(
     resources,

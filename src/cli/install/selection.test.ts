@@ -1,17 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planIn } from "../../../test/install-cluster.ts";
+import type { ManifestObject } from "../../api/manifests/component.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { installationOf } from "../deploy.ts";
 import { annotationOf, labelOf } from "./fields.ts";
 import {
   defaultComponents,
   describe,
   electionsOf,
+  hasClaims,
   isWorkload,
   leasesOf,
   objectsOf,
   partsWithSecrets,
+  planFor,
+  refusesUntilReady,
   selectionProblem,
   servicesOf,
 } from "./selection.ts";
@@ -101,4 +106,38 @@ test("the leases of a driver are those of its sidecars, where its pods run; stor
     "Lease kube-system/snapshot-controller-leader of Deployment one/snapshot-controller",
   ]);
   assert.deepEqual(leasesOf(planIn("one", "directory-driver", "shared-resource-controller")), []);
+});
+
+const claimsIn = (namespace: string): readonly ManifestObject[] =>
+  planFor(["webhook", "snapshot-controller"], installationOf("1.2.3", { namespace }), { claims: true }).objects;
+
+test("the configuration for claims comes last, and only if it is chosen", () => {
+  const objects = claimsIn("one");
+  assert.deepEqual(objects.filter(refusesUntilReady).map(describe), [
+    "MutatingWebhookConfiguration claim-sources.storage.snapkeep.dev",
+  ]);
+  assert.ok(refusesUntilReady(objects.at(-1) as ManifestObject));
+  assert.ok(!planIn("one", "webhook").objects.some(refusesUntilReady));
+  const plan = planFor(["webhook"], installationOf("1.2.3"), { claims: true });
+  assert.ok(plan.parts[0]?.some(refusesUntilReady), "whose it is is judged with the webhook");
+  assert.ok(
+    !planFor(["snapshot-controller"], installationOf("1.2.3"), { claims: true }).objects.some(refusesUntilReady),
+  );
+});
+
+test("a stored configuration for claims is kept in step by the installation whose Service it asks", () => {
+  const [own] = claimsIn("one").filter(refusesUntilReady) as unknown as [JsonObject];
+  const [other] = claimsIn("two").filter(refusesUntilReady) as unknown as [JsonObject];
+  const installation = installationOf("1.2.3", { namespace: "one" });
+  assert.equal(hasClaims(undefined, installation), false);
+  assert.equal(hasClaims(own, installation), true);
+  assert.equal(hasClaims(other, installation), false);
+  const unlabelled = { ...own, metadata: { name: "claim-sources.storage.snapkeep.dev" } };
+  assert.equal(hasClaims(unlabelled, installation), true);
+  const bare = {
+    ...unlabelled,
+    webhooks: [],
+    metadata: { name: "any", labels: { "app.kubernetes.io/name": "snapkeep" } },
+  };
+  assert.equal(hasClaims(bare, installation), false);
 });

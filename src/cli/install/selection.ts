@@ -1,5 +1,6 @@
 /** Which components are meant, and all objects of theirs in the order in which they are applied. */
 import {
+  type Addition,
   type ComponentRow,
   type Installation,
   type ManifestObject,
@@ -8,9 +9,14 @@ import {
 } from "../../api/manifests/component.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
+import { claimConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { createVolumeCallsSuffix } from "../../api/names.ts";
-import { labelled } from "./ownership.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { labelled, ownershipOf } from "./ownership.ts";
 import type { ServiceName } from "./webhook-references.ts";
+
+/** The addition of the webhook that is chosen by a flag. */
+const claimsFolder = "claims";
 
 export const defaultComponents = componentRows.filter(({ isDefault }) => isDefault).map(({ name }) => name);
 
@@ -30,16 +36,28 @@ export interface InstallPlan {
   readonly namespaces: readonly ManifestObject[];
   /** By component. */
   readonly parts: readonly (readonly ManifestObject[])[];
+  /** In the order in which they are applied. */
   readonly objects: readonly ManifestObject[];
 }
 
-export function planFor(names: readonly string[], installation: Installation): InstallPlan {
+export interface PlanOptions {
+  /** Also the webhook configuration for the data sources of claims. */
+  readonly claims?: boolean;
+}
+
+export function planFor(
+  names: readonly string[],
+  installation: Installation,
+  { claims = false }: PlanOptions = {},
+): InstallPlan {
   const rows = componentRows.filter(({ name }) => names.includes(name));
   const own = (objects: readonly ManifestObject[]) => objects.map((object) => labelled(object, installation));
   const parts = rows.map((row) =>
     own([
       ...manifestFiles(row, installation).flatMap(({ objects }) => objects),
-      ...neededObjects(row, names, installation),
+      ...chosenObjects(row, installation, ({ folder, neededBy = [] }) =>
+        folder === claimsFolder ? claims : neededBy.some((name) => names.includes(name)),
+      ),
       ...monitoringObjects(row, installation),
     ]),
   );
@@ -49,14 +67,21 @@ export function planFor(names: readonly string[], installation: Installation): I
     crds: own(crdObjects(rows, installation)),
     namespaces: own(namespaceObjects(rows, installation)),
     parts,
-    objects: parts.flat(),
+    objects: [...parts.flat().filter((one) => !refusesUntilReady(one)), ...parts.flat().filter(refusesUntilReady)],
   };
 }
 
-const neededObjects = (row: ComponentRow, names: readonly string[], installation: Installation) =>
+/** It has failurePolicy Fail: requests would be refused until the webhook answers. */
+export const refusesUntilReady = ({ metadata: { name } }: ManifestObject): boolean => name === claimConfigurationName;
+
+/** Whether a stored configuration for claims is of this installation: then it is kept in step, also without being asked for. */
+export const hasClaims = (stored: JsonObject | undefined, { namespace, driverNamespace }: Installation): boolean =>
+  ["own", "unlabelled"].includes(ownershipOf(stored, { namespace, driverNamespace }, new Set()).kind);
+
+const chosenObjects = (row: ComponentRow, installation: Installation, isChosen: (addition: Addition) => boolean) =>
   row
     .additions(installation)
-    .filter(({ neededBy = [] }) => neededBy.some((name) => names.includes(name)))
+    .filter(isChosen)
     .flatMap(({ files = [] }) => files.flatMap(({ objects }) => objects));
 
 export const objectsOf = ({ crds, namespaces, objects }: InstallPlan): readonly ManifestObject[] => [

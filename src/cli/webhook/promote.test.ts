@@ -40,12 +40,25 @@ test("promote sets Fail only if the webhook admits and rejects correctly, and --
   assert.match(down.said, /an invalid VolumeSnapshot is allowed: the API server does not reach the webhook/);
   assert.equal(await policy(), "Ignore");
 
+  const stored = await client.get(configuration);
+  const failing = (stored.webhooks ?? []).map((webhook) => ({ ...webhook, failurePolicy: "Fail" as const }));
+  await client.replace("ValidatingWebhookConfiguration", { ...stored, webhooks: failing });
+  const downWithFail = await promote();
+  assert.equal(downWithFail.code, 1);
+  assert.match(
+    downWithFail.said,
+    /a valid VolumeSnapshot is refused \(.*\); the policy stays as it is; where it is Fail, snap/,
+  );
+  assert.equal(await policy(), "Fail");
+  assert.deepEqual([(await promote("--demote")).code, await policy()], [0, "Ignore"]);
+  assert.match((await promote("--demote")).said, /has failurePolicy Ignore already\n$/);
+
   const files = [`--tls-cert-file=${join(folder, "tls.crt")}`, `--tls-private-key-file=${join(folder, "tls.key")}`];
   const webhook = start("webhook", ...files, `--port=${port}`);
   await eventually("the webhook serves", () => webhook.said().includes("serving admission reviews"));
   const up = await promote();
   assert.deepEqual([up.code, await policy()], [0, "Fail"], up.said);
-  assert.match((await promote()).said, /has failurePolicy Fail already/);
+  assert.match((await promote()).said, /has failurePolicy Fail already: the webhook answers, and refuses as it should/);
   const demoted = await promote("--demote");
   assert.deepEqual([demoted.code, await policy()], [0, "Ignore"]);
 });

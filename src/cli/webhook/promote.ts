@@ -27,9 +27,11 @@ export async function setFailurePolicy(
       : reason;
   });
   const webhooks = found.webhooks ?? [];
-  if (webhooks.every(({ failurePolicy }) => failurePolicy === policy))
-    return `${configuration.name} has failurePolicy ${policy} already`;
+  const judged = policy === "Fail" ? ": the webhook answers, and refuses as it should" : "";
+  // Also where it is set already: a webhook that does not answer then refuses every snapshot.
   if (policy === "Fail") await mustJudge(api, namespace, signal);
+  if (webhooks.every(({ failurePolicy }) => failurePolicy === policy))
+    return `${configuration.name} has failurePolicy ${policy} already${judged}`;
   const body = webhooks.map((_, index) => ({
     op: "replace" as const,
     path: `/webhooks/${index}/failurePolicy`,
@@ -37,7 +39,7 @@ export async function setFailurePolicy(
   }));
   const test = { op: "test" as const, path: "/metadata/resourceVersion", value: found.metadata.resourceVersion };
   await api.patch(configuration, { type: "json", body: [test, ...body] }, { signal });
-  return `${configuration.name} has failurePolicy ${policy} now${policy === "Fail" ? ": the webhook answers, and refuses as it should" : ""}`;
+  return `${configuration.name} has failurePolicy ${policy} now${judged}`;
 }
 
 /** Asks by dry run, so that nothing is stored whatever the answer. */
@@ -58,7 +60,7 @@ async function mustJudge(api: KubeApi, namespace: string, signal: AbortSignal): 
   await attempt("any").catch((reason: unknown) => {
     throw new Fault(
       "FailedPrecondition",
-      `a valid VolumeSnapshot is refused (${Fault.from(reason).message}); the policy stays as it is`,
+      `a valid VolumeSnapshot is refused (${Fault.from(reason).message}); the policy stays as it is; where it is Fail, snapkeep webhook promote --demote allows snapshots until the webhook answers`,
     );
   });
   const refusal = await attempt(onlyWebhookRefuses).then(
