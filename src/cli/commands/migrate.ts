@@ -139,6 +139,8 @@ async function perform(api: AuditApi, input: Input, goal: Goal, steps: number): 
     if (!signal.aborted) throw reason;
     throw new Fault("FailedPrecondition", "stopped in the middle; run the same command again to continue");
   });
-  out.write(`the ${snapshotKinds.length} snapshot CRDs are in phase ${goal.phase}\n`);
+  out.write(
+    `the ${snapshotKinds.length} snapshot CRDs are in phase ${goal.phase}; kubectl caches the versions of before for up to six hours: kubectl api-resources --cached=false reads them anew\n`,
+  );
   return exitCodes.good.code;
 }

@@ -20,7 +20,7 @@ interface Given {
 async function rewritten({ objects, perPage = 500, requestMs = 10, pageMs = 100, after = "999999", ...given }: Given) {
   const world = createVirtualWorld();
   const attempts = new Map<string, number>();
-  const [done, said] = [[] as string[], [] as string[]];
+  const [done, said, shown] = [[] as string[], [] as string[], [] as string[]];
   const seen = { inFlight: 0, inFlightMost: 0, pagesRead: 0, pagesBegun: 0, aheadMost: 0, lastAt: 0 };
   async function* pages() {
     for (let from = 0; from < objects; from += perPage) {
@@ -51,7 +51,7 @@ async function rewritten({ objects, perPage = 500, requestMs = 10, pageMs = 100,
     world,
     signal: new AbortController().signal,
     say: (line: string) => said.push(line),
-    progress: () => undefined,
+    progress: (text: () => string) => shown.push(text()),
   };
   const eachPage = async (): Promise<void> => {
     seen.pagesBegun += 1;
@@ -64,7 +64,7 @@ async function rewritten({ objects, perPage = 500, requestMs = 10, pageMs = 100,
       (reason: unknown) => Fault.from(reason),
     ),
   );
-  return { ...seen, attempts, done, said, failure, tookMs: world.elapsed() };
+  return { ...seen, attempts, done, said, shown, failure, tookMs: world.elapsed() };
 }
 
 test("sixteen requests are in flight, and the next page is read meanwhile", async () => {
@@ -83,6 +83,16 @@ test("what has been written since the run began is left alone: a resumed run goe
     done.map((name) => Number(name.slice(2))).sort((one, other) => one - other),
     Array.from({ length: 301 }, (_, index) => index),
   );
+});
+
+test("it says how many are rewritten so far, also of those that need no write", async () => {
+  const gone = new Fault("NotFound", "gone");
+  const { shown } = await rewritten({ objects: 3, refuse: (name) => (name === "o-1" ? gone : undefined) });
+  assert.deepEqual(shown, [
+    "rewritten 1 VolumeSnapshot so far",
+    "rewritten 2 VolumeSnapshots so far",
+    "rewritten 3 VolumeSnapshots so far",
+  ]);
 });
 
 test("an object that has changed meanwhile, or is gone, needs no second write", async () => {
