@@ -73,7 +73,7 @@ export async function whilePodsAreReady<T>(client: Client, prefix: string, work:
   const looks = (async () => {
     while (!isDone) {
       await makePodsReady(client, prefix);
-      await new Promise((done) => setTimeout(done, 20));
+      await new Promise((done) => setTimeout(done, 50));
     }
   })();
   try {
