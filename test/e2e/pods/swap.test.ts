@@ -142,7 +142,10 @@ describe("external-snapshotter's pods are replaced by ours with the commands of 
     await takeAll(numbered("there", 50));
     await untilTaken(6);
     await must(scaleDown);
-    assert.match(await must(diff), /container csi-snapshotter runs snapkeep:\S+ instead of registry\.k8s\.io/);
+    assert.match(
+      await must(diff),
+      /container csi-snapshotter, taken for csi-snapshotter by its name, runs snapkeep:\S+ instead of registry\.k8s\.io/,
+    );
     await must(replace);
     assert.ok((await readyCount()) <= 3, "too late: they were ready before the swap");
     endHold();
