@@ -193,6 +193,22 @@ export const reasonRows = {
   },
 
   SecretNotFound: { waits: true, actor: "user", means: "The Secret or ConfigMap that a share names does not exist." },
+  ShareNotFound: {
+    waits: true,
+    actor: "user",
+    means: "The SharedSecret or SharedConfigMap of a volume does not exist: the volume is empty, or not mounted.",
+  },
+  UseDenied: {
+    waits: false,
+    actor: "user",
+    means: "The service account of the pod may not use the share: the volume is empty, or not mounted.",
+  },
+  NoRoom: {
+    waits: true,
+    actor: "administrator",
+    means:
+      "A set of files is larger than a volume, a namespace or a node may have. A mounted volume keeps its old set.",
+  },
   NotPermitted: {
     waits: true,
     actor: "administrator",

@@ -50,6 +50,49 @@ test("no reconcile runs before every store is synced", async () => {
   assert.deepEqual(acted, ["team/a@1000"]);
 });
 
+test("a controller whose observe says what is not listed yet does not wait for its stores", async () => {
+  const { world, stores, acted, run } = setUpController({ startsUnsynced: true });
+  void run();
+  stores.ConfigMap.take({ kind: "all", objects: [aConfig("a")], resourceVersion: nextVersion() });
+  await world.advance(0);
+  assert.equal(stores.Secret.isSynced(), false);
+  assert.deepEqual(acted, ["team/a@0"]);
+});
+
+test("a reconcile observes, decides and acts where its key is alone, and its worker waits for that", async () => {
+  const world = createVirtualWorld();
+  const steps: string[] = [];
+  const { controller, sync, run, logged } = setUpController({
+    world,
+    workers: 1,
+    observe: (all, key) => {
+      steps.push(`observe ${key}`);
+      return all.ConfigMap.get(key);
+    },
+    act: async (key) => void steps.push(`act ${key}`),
+    serial: async (key, reconcile) => {
+      steps.push(`wait ${key}`);
+      await world.sleep(100);
+      await reconcile();
+      steps.push(`end ${key}`);
+    },
+  });
+  sync(aConfig("a"));
+  void run();
+  await world.advance(1_000);
+  assert.deepEqual(
+    steps,
+    ["wait", "observe", "act", "end"].map((step) => `${step} team/a`),
+  );
+  controller.trigger(inTeam("gone"));
+  await world.advance(1_000);
+  assert.deepEqual(
+    steps.slice(4),
+    ["wait", "observe", "end"].map((step) => `${step} team/gone`),
+  );
+  assert.deepEqual(logged, []);
+});
+
 test("the trigger table maps changed objects to keys, for the old and the new object", async () => {
   const { world, stores, acted, sync, run } = setUpController();
   sync(aConfig("a", "s"), aConfig("b"));

@@ -2,7 +2,8 @@
  * The loop of every component: a key is due → observe → plan → act → when to look again.
  *
  * Whatever one object does to us (a fault, a mistake in its plan, an action that takes minutes) stays with its key: that
- * key backs off, all others go on. Nothing runs before all stores are complete, because until then absence means nothing.
+ * key backs off, all others go on. Nothing runs before all stores are complete, because until then absence means nothing, unless
+ * `observe` says itself what is not known yet.
  */
 import type { KindName } from "../api/kinds.ts";
 import { nothing, type Plan, type Planner } from "../api/plan.ts";
@@ -32,6 +33,8 @@ export interface ControllerOptions<Stores extends AnyStores, View, Action extend
   readonly name: string;
   readonly stores: Stores;
   readonly triggers: Triggers<Stores>;
+  /** `observe` says what has not been listed yet, so that reconciles need not wait for all stores. */
+  readonly startsUnsynced?: boolean | undefined;
   /** One synchronous look at all stores; undefined when the object is gone. */
   observe(stores: Stores, key: Key): View | undefined;
   /** Called with each view before it is planned: the only step of a reconcile that may write what the process remembers. */
@@ -40,6 +43,8 @@ export interface ControllerOptions<Stores extends AnyStores, View, Action extend
   /** Names where the object is in its life, for the log. */
   readonly phase?: ((view: View) => string) | undefined;
   readonly handlers: ActionHandlers<Action>;
+  /** Runs each reconcile, where others than the controller work on the same objects: one at a time per key. */
+  readonly serial?: ((key: Key, reconcile: () => Promise<void>) => Promise<void>) | undefined;
   /** Keys worked on at once. */
   readonly workers: number;
   readonly world: World;
@@ -85,7 +90,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
 ): Controller {
   const { name, stores, world, handlers } = options;
   const log = options.log.with({ controller: name });
-  const leading = options.leading ?? (() => true);
+  const { leading = () => true, serial = (_key, reconcile) => reconcile() } = options;
   const queue = createQueue({
     world,
     backoff: options.backoff,
@@ -171,7 +176,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
     for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
       if (size > 1) others ??= startWorker(size - 1, signal, work);
       // A process that was stopped past its lease must not start anything when it wakes, even before it is told.
-      if (leading()) await runOnce(key, work, signal);
+      if (leading()) await serial(key, () => runOnce(key, work, signal));
       else queue.retry(key);
       queue.done(key);
     }
@@ -184,7 +189,7 @@ export function createController<Stores extends AnyStores, View, Action extends 
       const work = new AbortController();
       const ends = subscribe(stores, options.triggers, addOrResync);
       try {
-        if (!(await untilSynced(stores, signal))) return;
+        if (!options.startsUnsynced && !(await untilSynced(stores, signal))) return;
         log.debug("controller started", { workers: options.workers });
         resync.start();
         const working = startWorker(options.workers, signal, work.signal);

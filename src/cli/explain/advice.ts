@@ -127,6 +127,9 @@ const advice: Readonly<Record<Cause, (situation: Situation) => readonly Step[]>>
   VolumeInUse: ({ at, finding }) => [describe(at, finding.says)],
   StoredCallUncertain: (situation) => [{ says: situation.finding.says }, logs(situation)],
   SecretNotFound: ({ at, finding }) => [list(at, finding.says)],
+  ShareNotFound: ({ at, finding }) => [list(at, finding.says)],
+  UseDenied: ({ finding }) => [{ says: finding.says }],
+  NoRoom: ({ finding }) => [{ says: finding.says }],
   NotPermitted: ({ finding }) => [
     {
       says: `${finding.says}; give the component's Role that right, by resourceNames where it is about one object`,

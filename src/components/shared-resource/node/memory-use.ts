@@ -10,6 +10,7 @@ import {
   emptyVolumeBytes,
   type Footprint,
   heldBytes,
+  type MemoryDemand,
   type MemoryLimits,
   type MemorySum,
   memoryRefusal,
@@ -18,6 +19,10 @@ import {
 } from "./plan-memory.ts";
 
 export interface MemoryUse {
+  /** Why such a set of files must not be written now. */
+  refusal(id: string, namespace: string, setBytes: number): CodedMessage | undefined;
+  /** Tells when another volume needs less, and there may be room. */
+  awaitRoom(id: string): void;
   /** Takes what a set of files needs, before it is written; or says why it must not be written. */
   take(id: string, namespace: string, setBytes: number): CodedMessage | undefined;
   /** A volume shows these files now, whatever they need. `use` is what the kernel says of it; undefined: as it said before. */
@@ -84,27 +89,38 @@ export function createMemoryUse({ limits, pageBytes, onRoom }: MemoryUseOptions)
 
   const volumeBytes = (shown: Footprint): number => emptyVolumeBytes + bytesOf(shown, pageBytes);
 
+  const demandOf = (id: string, namespace: string, setBytes: number): MemoryDemand => {
+    const { bytes: before, shown, held, pending } = shares.get(id) ?? emptyShare(namespace);
+    const withoutOwn = (sum: MemorySum): MemorySum => ({ ...sum, pending: sum.pending - pending });
+    return {
+      namespace,
+      before,
+      after: emptyVolumeBytes + setBytes,
+      replaced: shown === undefined ? 0 : volumeBytes(shown),
+      held,
+      byNamespace: withoutOwn(byNamespace.get(namespace) ?? nothing),
+      byNode: withoutOwn(byNode),
+    };
+  };
+  const awaitRoom = (id: string): void => {
+    if (shares.has(id)) refused.add(id);
+  };
+
   return {
+    refusal: (id, namespace, setBytes) => memoryRefusal(demandOf(id, namespace, setBytes), limits),
+    awaitRoom,
     take(id, namespace, setBytes) {
-      const known = shares.get(id);
-      const share = known ?? emptyShare(namespace);
-      const { bytes: before, shown, held, pending } = share;
-      const replaced = shown === undefined ? 0 : volumeBytes(shown);
-      const after = emptyVolumeBytes + setBytes;
-      const withoutOwn = (sum: MemorySum): MemorySum => ({ ...sum, pending: sum.pending - pending });
-      const sums = {
-        byNamespace: withoutOwn(byNamespace.get(namespace) ?? nothing),
-        byNode: withoutOwn(byNode),
-      };
-      const refusal = memoryRefusal({ namespace, before, after, replaced, held, ...sums }, limits);
+      const demand = demandOf(id, namespace, setBytes);
+      const { before, after, replaced } = demand;
+      const refusal = memoryRefusal(demand, limits);
       if (refusal !== undefined) {
-        if (known !== undefined) refused.add(id);
+        awaitRoom(id);
         return refusal;
       }
       refused.delete(id);
       // Until the write has ended, the old files are there, and for longer if a process has them open.
       const bytes = Math.max(before, after);
-      put(id, { ...share, bytes, pending: Math.max(0, replaced + after - bytes) });
+      put(id, { ...(shares.get(id) ?? emptyShare(namespace)), bytes, pending: Math.max(0, replaced + after - bytes) });
       return undefined;
     },
     settle(id, namespace, shown, use) {

@@ -1,9 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { aVolume, present, source, written } from "../../../../test/share-volume-views.ts";
 import type { ShareKind } from "../../../api/share-lists.ts";
 import type { ObjectOf, ShareReference } from "../../../api/types.ts";
+import { type Key, keyIn } from "../../../base/brand.ts";
+import { withCode } from "../../../errors/codes.ts";
 import { platformAllowLists } from "../../../rules/share-allow-lists.ts";
-import { type KnownLists, observeShare, type ShareStore } from "./observe.ts";
+import {
+  type KnownLists,
+  notListed,
+  observeShare,
+  observeVolume,
+  type ShareStore,
+  type ShareStores,
+  type VolumeContext,
+} from "./observe.ts";
+import { nothingAsked, observePublish } from "./observe-publish.ts";
+import type { SourceState } from "./types.ts";
 
 const share = (kind: ShareKind, name: string, reference: Partial<ShareReference>): ObjectOf<ShareKind> =>
   ({
@@ -81,4 +94,70 @@ for (const name of ["", "  ", "a,metadata.namespace=kube-system", "a/b", "..", "
 test("a share without a spec is refused, and not a crash", () => {
   const broken = { kind: "SharedSecret", metadata: { name: "a" } } as unknown as ObjectOf<ShareKind>;
   assert.equal(observe("SharedSecret", "a", storeOf(broken)).kind, "unusable");
+});
+
+const shares: ShareStores = {
+  SharedSecret: {
+    isSynced: () => true,
+    get: (key) =>
+      key === keyIn(undefined, "one")
+        ? (share("SharedSecret", "one", { namespace: "owner", name: "x" }) as ObjectOf<"SharedSecret">)
+        : undefined,
+  },
+  SharedConfigMap: { isSynced: () => false, get: () => undefined },
+};
+const full = withCode("too large", "SNAP-711");
+const context: VolumeContext = {
+  refreshResources: true,
+  lists,
+  volumes: {
+    get: (id) => (id === aVolume.id ? { spec: aVolume, written: written("1"), follows: { source } } : undefined),
+  },
+  reviews: { current: ({ serviceAccount }) => (serviceAccount === "reader" ? "allowed" : "denied") },
+  sources: { state: ({ name }) => present(`digest of ${name}`) },
+  shareReads: { isRead: (state: SourceState) => state.kind === "present" },
+  memoryUse: { refusal: (_id, namespace, bytes) => (namespace === "team" && bytes > 4_000 ? full : undefined) },
+  nowMs: 5,
+};
+const id = aVolume.id as Key;
+
+test("a mounted volume is seen with its share, the answer to its review, its source, and whether there is room for it", () => {
+  const { facts, memory, nowMs } = observeVolume(shares, context, id) ?? assert.fail();
+  assert.deepEqual(facts, {
+    spec: aVolume,
+    refresh: true,
+    share: { kind: "usable", source },
+    review: "allowed",
+    source: present("digest of x"),
+    full,
+  });
+  assert.deepEqual([memory, nowMs], [{ written: written("1"), follows: source, isShareRead: true }, 5]);
+  assert.equal(observeVolume(shares, context, "csi-2" as Key), undefined);
+});
+
+test("without an API server, and before their list, shares are not known", () => {
+  assert.equal(observeVolume(shares, { ...context, lists: undefined }, id)?.facts.share, notListed);
+  const spec = { ...aVolume, shareKind: "SharedConfigMap" } as const;
+  const other = { ...context, volumes: { get: () => ({ spec, written: undefined }) } };
+  const { facts } = observeVolume(shares, other, id) ?? assert.fail();
+  assert.deepEqual([facts.share, facts.source], [notListed, { kind: "unknown", isRefused: false }]);
+});
+
+test("the configuration of the driver and the pod both have to want a refresh", () => {
+  const refreshes = (refresh: boolean, refreshResources: boolean) =>
+    observeVolume(
+      shares,
+      { ...context, refreshResources, volumes: { get: () => ({ spec: { ...aVolume, refresh }, written: undefined }) } },
+      id,
+    )?.facts.refresh;
+  assert.deepEqual([refreshes(true, true), refreshes(true, false), refreshes(false, true)], [true, false, false]);
+});
+
+test("a request is seen with what is mounted under its id, and with room only for what it has read", () => {
+  const request = { ...aVolume, readOnly: true, group: undefined };
+  const asked = { ...context, request, memory: nothingAsked };
+  const { facts } = observePublish(shares, asked, id);
+  assert.deepEqual([facts.known?.written, facts.share.kind, facts.full], [written("1"), "usable", undefined]);
+  const read = { kind: "answered", value: present("1"), of: source } as const;
+  assert.equal(observePublish(shares, { ...asked, memory: { ...nothingAsked, source: read } }, id).facts.full, full);
 });

@@ -1,13 +1,25 @@
 /** What a decision about one volume needs, from the caches, in one synchronous step. */
 import type { CodedMessage } from "../../../api/plan.ts";
+import type { ReasonCode } from "../../../api/reasons.ts";
 import { allowListSources, type ShareKind } from "../../../api/share-lists.ts";
 import type { ObjectOf } from "../../../api/types.ts";
+import { type Key, keyIn, type Millis } from "../../../base/brand.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { withCode } from "../../../errors/codes.ts";
 import type { AllowLists } from "../../../rules/share-allow-lists.ts";
 import { referenceOf, reservedNameProblem } from "../../../rules/shared-resources.ts";
-import type { VolumeView } from "./plan.ts";
-import { type Source, sourceKinds, type VolumeSpec, type Written } from "./types.ts";
+import type { VolumeMemory } from "./memory.ts";
+import type { Verdict } from "./reviews.ts";
+import {
+  type Source,
+  type SourceState,
+  type Subject,
+  sourceKinds,
+  subjectOf,
+  unlisted,
+  type VolumeSpec,
+  type Written,
+} from "./types.ts";
 
 export type ShareState =
   /** With the source, if only the permission for the name of the share is not known. */
@@ -28,6 +40,9 @@ export interface KnownLists {
 }
 
 export const notListed: ShareState = { kind: "unknown", because: "the shares have not been listed yet" };
+/** The other thing that cannot be known of a share is whether an allow-list holds it. */
+export const codeOfUnknown = (share: ShareState): ReasonCode =>
+  share === notListed ? "ServerUnreachable" : "NotPermitted";
 
 export function observeShare(
   { shareKind, share: name }: Pick<VolumeSpec, "shareKind" | "share">,
@@ -68,20 +83,78 @@ function referenceProblem(
       );
 }
 
-export interface VolumeFacts {
-  readonly refresh: boolean;
+/** What is in the process of a mounted volume. */
+export interface KnownVolume {
+  readonly spec: VolumeSpec;
   readonly written: Written | undefined;
-  readonly share: ShareState;
-  readonly review: "allowed" | "denied" | undefined;
-  readonly source:
-    | { readonly kind: "unknown" | "absent" | "unusable" }
-    | { readonly kind: "present"; readonly content: { readonly digest: string } };
+  readonly follows?: { readonly source: Source } | undefined;
 }
 
-export const observeVolume = ({ refresh, written, share, review, source }: VolumeFacts): VolumeView => ({
-  share: share.kind,
-  review: review ?? "unknown",
-  source: source.kind === "present" ? { digest: source.content.digest } : source.kind,
-  refresh,
-  written,
-});
+export interface VolumeFacts {
+  readonly spec: VolumeSpec;
+  /** The pod and the configuration of the driver both want its content to follow. */
+  readonly refresh: boolean;
+  readonly share: ShareState;
+  /** "allowed" only while the review is fresh. */
+  readonly review: Verdict | undefined;
+  /** What is known of the Secret or ConfigMap that the volume follows. */
+  readonly source: SourceState;
+  /** Why the set of that source must not be written: there is no room for it. */
+  readonly full: CodedMessage | undefined;
+}
+
+export interface VolumeView {
+  readonly facts: VolumeFacts;
+  readonly memory: VolumeMemory;
+  readonly nowMs: Millis;
+}
+
+/** The caches of the shares. */
+export type ShareStores = {
+  readonly [K in ShareKind]: { readonly isSynced: () => boolean; get(key: Key): ObjectOf<K> | undefined };
+};
+
+export interface VolumeContext {
+  readonly refreshResources: boolean;
+  /** Undefined: there is no API server yet. */
+  readonly lists: KnownLists | undefined;
+  readonly volumes: { get(id: string): KnownVolume | undefined };
+  readonly reviews: { current(subject: Subject): Verdict | undefined };
+  readonly sources: { state(source: Source): SourceState };
+  readonly shareReads: { isRead(since: SourceState, spec: VolumeSpec): boolean };
+  readonly memoryUse: { refusal(id: string, namespace: string, setBytes: number): CodedMessage | undefined };
+  readonly nowMs: Millis;
+}
+
+export function observeVolume(stores: ShareStores, context: VolumeContext, key: Key): VolumeView | undefined {
+  const known = context.volumes.get(key);
+  if (known === undefined) return undefined;
+  const { spec, written } = known;
+  const follows = known.follows?.source;
+  const source = follows === undefined ? unlisted : context.sources.state(follows);
+  const content = source.kind === "present" ? source.content : undefined;
+  return {
+    facts: {
+      spec,
+      refresh: spec.refresh && context.refreshResources,
+      share: shareOf(spec, stores, context),
+      review: context.reviews.current(subjectOf(spec)),
+      source,
+      full: content && context.memoryUse.refusal(spec.id, spec.pod.namespace, content.bytes),
+    },
+    memory: { written, follows, isShareRead: context.shareReads.isRead(source, spec) },
+    nowMs: context.nowMs,
+  };
+}
+
+/** The share of a volume, or of a request for one. */
+export function shareOf(
+  spec: Pick<VolumeSpec, "shareKind" | "share">,
+  stores: ShareStores,
+  { lists }: Pick<VolumeContext, "lists">,
+): ShareState {
+  if (lists === undefined) return notListed;
+  const store = stores[spec.shareKind];
+  const found = { isSynced: store.isSynced, get: (name: string) => store.get(keyIn(undefined, name)) };
+  return observeShare(spec, found, lists);
+}

@@ -1,7 +1,8 @@
 /** What is wrong with a mounted volume, if something is: it does not show what it should, or nobody knows what it should show. */
 import type { CodedMessage } from "../../../api/plan.ts";
 import { withCode } from "../../../errors/codes.ts";
-import type { VolumePlan, VolumeView } from "./plan.ts";
+import type { VolumeView } from "./observe.ts";
+import { phaseOf, withdrawalIn } from "./phase.ts";
 
 export const troubleCauses = [
   /** Permission, share or source are gone, and the files are not. */
@@ -21,34 +22,29 @@ export interface Trouble {
   readonly message: CodedMessage;
 }
 
-export interface Attempt {
-  /** Why the last set was not written. */
-  readonly refusal?: CodedMessage | undefined;
-  /** Of the last attempt to write or to empty. */
-  readonly failure?: string | undefined;
-}
-
-export function troubleOf(view: VolumeView, plan: VolumePlan, { refusal, failure }: Attempt): Trouble | undefined {
+/** `failure` is of the last attempt to write or to empty. */
+export function troubleOf(view: VolumeView, failure: string | undefined): Trouble | undefined {
   const more = failure === undefined ? "" : `: ${failure}`;
-  if (plan.kind === "wipe")
-    return trouble("not_emptied", `the volume must be emptied (${plan.because}), and is not empty yet${more}`);
-  if (plan.kind === "write")
-    return refusal === undefined
-      ? trouble("not_written", `the volume does not show the current set yet${more}`)
-      : { cause: "memory", message: refusal };
-  if (isToBeEmpty(view)) return undefined;
-  if (view.share === "unknown" || view.review === "unknown")
-    return trouble("unanswered", "whether the share may be used is not known: the API server does not answer");
-  if (view.source === "unknown")
-    return trouble("source", "the Secret or ConfigMap of the share cannot be read: is the driver allowed to?");
-  if (view.source === "unusable")
-    return trouble("source", "the Secret or ConfigMap of the share has a key that cannot be the name of a file");
-  return undefined;
+  switch (phaseOf(view)) {
+    case "unconfirmed":
+    case "withdrawn":
+      return trouble("not_emptied", `the volume must be emptied (${withdrawalIn(view)}), and is not empty yet${more}`);
+    case "outdated":
+      return trouble("not_written", `the volume does not show the current set yet${more}`);
+    case "full":
+      return view.facts.full && { cause: "memory", message: view.facts.full };
+    case "unknown":
+      return trouble("unanswered", "whether the share may be used is not known: the API server does not answer");
+    case "unread":
+      return trouble("source", "the Secret or ConfigMap of the share cannot be read: is the driver allowed to?");
+    case "unusable":
+      return trouble("source", "the Secret or ConfigMap of the share has a key that cannot be the name of a file");
+    case "unfollowed":
+    case "current":
+    case "empty":
+      return undefined;
+  }
 }
-
-/** It is empty, or it would not be planned to stay as it is. */
-const isToBeEmpty = ({ review, share, source }: VolumeView): boolean =>
-  review === "denied" || share === "absent" || share === "unusable" || source === "absent";
 
 const trouble = (cause: TroubleCause, text: string): Trouble => ({
   cause,

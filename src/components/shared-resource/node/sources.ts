@@ -18,15 +18,15 @@ import { createContents } from "./contents.ts";
 import { nodeLimits } from "./limits.ts";
 import { keyProblem } from "./plan-files.ts";
 import { setBytes, sizesOf } from "./plan-memory.ts";
-import { type Content, type ContentFacts, type FileSet, type Source, sourceKey } from "./types.ts";
-
-export type SourceState =
-  /** Not listed yet. */
-  | { readonly kind: "unknown" }
-  | { readonly kind: "absent" }
-  /** It is there, and a key of it is no file name. */
-  | { readonly kind: "unusable"; readonly problem: string }
-  | { readonly kind: "present"; readonly content: ContentFacts };
+import {
+  type Content,
+  type ContentFacts,
+  type FileSet,
+  type Source,
+  type SourceState,
+  sourceKey,
+  unlisted,
+} from "./types.ts";
 
 type SourceObject = ObjectOf<Source["kind"]>;
 
@@ -60,7 +60,7 @@ interface Entry {
   readonly stop: AbortController;
 }
 
-const unknown: SourceState = { kind: "unknown" };
+const refused: SourceState = { kind: "unknown", isRefused: true };
 
 export function createSources({ api, world, log, signal, pageBytes, onChange }: SourcesOptions): Sources {
   const entries = new Map<string, Entry>();
@@ -84,12 +84,12 @@ export function createSources({ api, world, log, signal, pageBytes, onChange }: 
     const scope = { namespace, fieldSelector: `metadata.name=${name}` };
     const transform = (object: SourceObject): SourceObject => slim(sourceKey(source), object);
     const store: Store<Source["kind"]> = createStore<Source["kind"]>(kind, { log, transform });
-    const entry: Entry = { store, holders: 0, state: unknown, listed: Promise.withResolvers(), stop };
+    const entry: Entry = { store, holders: 0, state: unlisted, listed: Promise.withResolvers(), stop };
     const take = (): void => {
       const kept = store.get(keyIn(namespace, name));
       if (kept === undefined) contents.drop(sourceKey(source));
-      const absent: SourceState = store.isSynced() ? { kind: "absent" } : unknown;
-      entry.state = kept === undefined ? absent : (states.get(kept) ?? unknown);
+      const absent: SourceState = store.isSynced() ? { kind: "absent" } : unlisted;
+      entry.state = kept === undefined ? absent : (states.get(kept) ?? unlisted);
       onChange(source);
     };
     store.onChange(take);
@@ -153,13 +153,13 @@ export function createSources({ api, world, log, signal, pageBytes, onChange }: 
     },
     state(source) {
       const entry = entries.get(sourceKey(source));
-      if (entry === undefined) return unknown;
+      if (entry === undefined) return unlisted;
       // Its bytes are no longer ours to hand out. A deletion that was seen stays true.
-      return isRefused(entry.failure) && entry.state.kind !== "absent" ? unknown : entry.state;
+      return isRefused(entry.failure) && entry.state.kind !== "absent" ? refused : entry.state;
     },
     async known(source, caller) {
       const entry = entries.get(sourceKey(source));
-      if (entry === undefined) return unknown;
+      if (entry === undefined) return unlisted;
       await withDeadline(world, caller, nodeLimits.sourceWaitMsMax, (deadline) =>
         Promise.race([entry.listed.promise, rejection(deadline)]),
       );

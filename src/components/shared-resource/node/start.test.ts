@@ -51,6 +51,7 @@ async function setUp(
     left = [],
     memory,
     machine = createMachine(),
+    forbids,
   }: {
     refreshResources?: boolean;
     isConnected?: boolean;
@@ -61,6 +62,8 @@ async function setUp(
     left?: readonly VolumeSpec[];
     memory?: MemoryLimits;
     machine?: Machine;
+    /** Paths that the driver may not read, from its start on. */
+    forbids?: RegExp;
   } = {},
 ) {
   const { world, handler, ask } = startApiServer({ parts: standardParts(), definitions });
@@ -91,7 +94,7 @@ async function setUp(
     onRead: (() => Promise<void>) | undefined;
     /** How long it takes to write a set. */
     writeMs: number;
-  } = { failsOn, holdsShares: false, forbids: undefined, loses: undefined, onRead: undefined, writeMs: 0 };
+  } = { failsOn, holdsShares: false, forbids, loses: undefined, onRead: undefined, writeMs: 0 };
   const changes: string[] = [];
   const onShown = (target: string): void => void changes.push(shown(target.split("/")[2] ?? "") ?? "nothing");
   const memoryHost = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
@@ -769,4 +772,67 @@ test("a volume that cannot be emptied, and one of which nobody knows what it sho
   state.forbids = /\/subjectaccessreviews$/;
   await world.advance(20_000);
   assert.deepEqual(await troubled(), ["unanswered 1"]);
+});
+
+test("a volume whose Secret is gone, and one that cannot be written, are counted by reason and are each a line of log", async (t) => {
+  const { world, users, publish, unpublish, state, metrics, log } = await setUp(t);
+  const waiting = async (): Promise<readonly string[]> =>
+    [
+      ...(await metrics.scrape()).text.matchAll(
+        /^snapkeep_waiting_objects\{component="shared-resource",reason="(\w+)"\} ([1-9]\d*)$/gm,
+      ),
+    ].map(([, reason, count]) => `${reason} ${count}`);
+  const lines = (phase: string): readonly unknown[] =>
+    log.lines
+      .filter((line) => line.message === "decided" && line.controller === "shared-volumes" && line.phase === phase)
+      .map(({ key, reason, actions }) => `${key} ${reason} ${actions}`);
+  for (const id of ["csi-1", "csi-2"]) await publish(id);
+  assert.deepEqual(await waiting(), []);
+  await users.removeSource("SharedSecret", reference);
+  await world.advance(1_000);
+  assert.deepEqual(await waiting(), ["SecretNotFound 2"]);
+  const both = (rest: string) => ["csi-1", "csi-2"].map((id) => `${id} ${rest}`);
+  assert.deepEqual(lines("unconfirmed"), both("Writes readShare"));
+  assert.deepEqual(lines("withdrawn"), both("Writes wipe"));
+  assert.deepEqual(lines("empty"), both("SecretNotFound none"));
+  await unpublish("csi-1");
+  await world.advance(100);
+  assert.deepEqual(await waiting(), ["SecretNotFound 1"]);
+  state.failsOn = "write";
+  await users.write("SharedSecret", reference, "v.2");
+  await world.advance(3_000);
+  assert.deepEqual(await waiting(), ["UnexpectedError 1"]);
+  state.failsOn = undefined;
+  await world.advance(10_000);
+  assert.deepEqual(await waiting(), []);
+});
+
+test("each decision about a request to publish is a line of log with its reason", async (t) => {
+  const { publish, log } = await setUp(t);
+  await publish("csi-1");
+  await faultOf(publish("csi-2", { sharedSecret: "nobody-made-this" }));
+  const lines = log.lines.filter((line) => line.message === "decided" && line.controller === "shared-publishes");
+  assert.deepEqual(
+    lines.map(({ key, phase, reason, actions }) => `${key} ${phase} ${reason} ${actions}`),
+    [
+      "csi-1 unreviewed Writes review",
+      "csi-1 unread Writes countReadOnly,read",
+      "csi-1 unread Writes read",
+      "csi-1 unreviewed Writes review",
+      "csi-1 unmounted Writes reserve,record,mount",
+      "csi-1 unfilled Writes write",
+      "csi-2 refused ShareNotFound refuse",
+    ],
+  );
+});
+
+test("volumes of one kind are emptied also where the other kind of share cannot be listed", async (t) => {
+  const { world, users, publish, state, shown, driver } = await setUp(t, { forbids: /\/sharedconfigmaps/ });
+  assert.match(driver.ready?.() ?? "", /SharedConfigMap/);
+  await publish("csi-1");
+  assert.equal(shown("csi-1"), "v.1");
+  await users.unshare("SharedSecret", "one");
+  await world.advance(5_000);
+  assert.equal(shown("csi-1"), undefined);
+  assert.ok(state.forbids);
 });

@@ -7,7 +7,6 @@ import type { CodedEvent } from "../../../api/plan.ts";
 import type { ShareKind } from "../../../api/share-lists.ts";
 import { mebibyte, shareMemory } from "../../../api/share-memory.ts";
 import type { KubeObject } from "../../../api/types.ts";
-import { keyIn } from "../../../base/brand.ts";
 import { Fault, isFault } from "../../../base/fault.ts";
 import { createLocks, layered, locked } from "../../../csi/layers.ts";
 import { createRegistration } from "../../../csi/registration.ts";
@@ -20,16 +19,16 @@ import type { Store } from "../../../kube/store.ts";
 import { createStores, type StoreTable, unsyncedIn, watchStores } from "../../../kube/stores.ts";
 import { pageBytes } from "../../../node/page-size.ts";
 import type { Component, ProcessContext } from "../../../runtime/frame.ts";
+import { controllerObservers } from "../../../runtime/measure.ts";
 import type { AllowListReader } from "../../../runtime/share-allow-lists.ts";
 import type { SharedResourceConfig } from "../config.ts";
 import { createHost, type VolumeHost } from "./host.ts";
 import { identityService } from "./identity.ts";
 import { nodeMetrics } from "./metrics.ts";
-import { notListed, observeShare, type ShareState } from "./observe.ts";
 import type { MemoryLimits } from "./plan-memory.ts";
 import { createRecordLog, recordsPath } from "./record-log.ts";
 import { createReviews } from "./reviews.ts";
-import { nodeService, type PublishCounts } from "./service.ts";
+import { nodeService } from "./service.ts";
 import { createSources } from "./sources.ts";
 import { createTroubleReports } from "./trouble-reports.ts";
 import type { VolumeSpec } from "./types.ts";
@@ -70,7 +69,7 @@ export const defaultMemory: MemoryLimits = {
   nodeBytes: shareMemory.nodeMiB * mebibyte,
 };
 
-const table = { SharedSecret: {}, SharedConfigMap: {} } as const satisfies StoreTable;
+export const shareTable = { SharedSecret: {}, SharedConfigMap: {} } as const satisfies StoreTable;
 
 export interface NodeDriver extends Component {
   /** For callers in this process. */
@@ -88,13 +87,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
     if (connected === undefined) throw new Fault("Unavailable", "no connection to an API server yet");
     return connected.api;
   };
-  const stores = createStores(table, log);
-  const shareState = (spec: Pick<VolumeSpec, "shareKind" | "share">): ShareState => {
-    const store = stores[spec.shareKind];
-    if (connected === undefined) return notListed;
-    const found = { isSynced: store.isSynced, get: (share: string) => store.get(keyIn(undefined, share)) };
-    return observeShare(spec, found, connected.lists);
-  };
+  const stores = createStores(shareTable, log);
   const readShare = async ({
     shareKind: kind,
     share: name,
@@ -110,15 +103,25 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   const reviews = createReviews({ ...parts, onChange: (subject) => volumes.subjectChanged(subject) });
   const memory = { limits, pageBytes: pageBytes() };
   const sources = createSources({ ...parts, ...memory, onChange: (source) => volumes.sourceChanged(source) });
-  const { refreshResources } = options.config;
-  const shared = { reviews, sources, shareState, readShare, refreshResources };
-  const volumes = createVolumes({ host, ...shared, memory, world, log });
-  for (const store of Object.values(stores))
-    store.onChange((before, after) => {
-      const share = (after ?? before)?.metadata.name;
-      if (share !== undefined) volumes.shareChanged({ shareKind: store.kind, share });
-    });
   const counters = metrics.instruments(nodeMetrics);
+  const volumes = createVolumes({
+    host,
+    reviews,
+    sources,
+    stores,
+    readShare,
+    memory,
+    world,
+    log,
+    refreshResources: options.config.refreshResources,
+    lists: () => connected?.lists,
+    counts: {
+      reservedName: ({ shareKind }) =>
+        (shareKind === "SharedSecret" ? counters.secretNameFailures : counters.configMapNameFailures).add({}),
+      readOnly: (isReadOnly) => (isReadOnly ? counters.readOnlySuccesses : counters.readOnlyFailures).add({}),
+    },
+    observer: controllerObservers(metrics, "shared-resource")("shared-volumes"),
+  });
   let events: EventRecorder | undefined;
   const { inspect } = volumes;
   const record = (volume: VolumeSpec, event: CodedEvent): void => {
@@ -140,14 +143,8 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
       counters.troubledSeconds.set({ cause }, ageMs / 1_000);
     }
   });
-  const counts: PublishCounts = {
-    requested: () => counters.requests.add({}),
-    failed: () => counters.failures.add({}),
-    reservedName: ({ shareKind }) =>
-      (shareKind === "SharedSecret" ? counters.secretNameFailures : counters.configMapNameFailures).add({}),
-    readOnly: (isReadOnly) => (isReadOnly ? counters.readOnlySuccesses : counters.readOnlyFailures).add({}),
-  };
-  const services = [identityService(options), nodeService({ ...options, volumes, reviews, shareState, counts })];
+  const counts = { requested: () => counters.requests.add({}), failed: () => counters.failures.add({}) };
+  const services = [identityService(options), nodeService({ ...options, volumes, counts })];
 
   await volumes.recover();
   const closed: Promise<void>[] = [];
@@ -166,7 +163,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
     const { lists } = connected;
     reviews.connected();
     const read = lists.read(signal).then(volumes.resync);
-    const watched = watchStores(connected.api, table, stores, { world, log, signal });
+    const watched = watchStores(connected.api, shareTable, stores, { world, log, signal });
     // A list without a volume's share changes nothing in the store, and says that it is gone.
     for (const { whenSynced } of Object.values(stores)) void whenSynced.then(volumes.resync);
     await Promise.all([watched, read]);

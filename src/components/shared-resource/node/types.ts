@@ -78,3 +78,13 @@ export interface ContentFacts {
 
 /** What is in a volume now, and of which Secret or ConfigMap. Without a digest it is a part of a set: writing or emptying has failed. */
 export type Written = { readonly digest: string | undefined; readonly source: string };
+
+export type SourceState =
+  /** Not listed yet, or the driver may not read it. */
+  | { readonly kind: "unknown"; readonly isRefused: boolean }
+  | { readonly kind: "absent" }
+  /** It is there, and a key of it is no file name. */
+  | { readonly kind: "unusable"; readonly problem: string }
+  | { readonly kind: "present"; readonly content: ContentFacts };
+
+export const unlisted: SourceState = { kind: "unknown", isRefused: false };
