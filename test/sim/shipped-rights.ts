@@ -26,6 +26,7 @@ const additions: Readonly<Record<string, readonly PolicyRule[]>> = {
   "csi-snapshotter": guideRights.secrets,
   "csi-provisioner": [...guideRights.secrets, ...guideRights["other namespaces"]],
   "shared-resource": [sourcesOfShares],
+  "shared-resource-controller": [{ ...sourcesOfShares, verbs: ["get"] }],
 };
 const needs = { topology: true, attachments: true, capacity: true };
 /** Where components run in a simulation. */

@@ -1,5 +1,8 @@
 /** Seeded bugs: each is a mistake that somebody made, or could make, and breaks a promise that a monitor watches. */
 import { isObject, type JsonObject, type JsonValue } from "../../../src/base/json.ts";
+import { planShare } from "../../../src/components/shared-resource/controller/plan.ts";
+import { planVolume } from "../../../src/components/shared-resource/node/plan.ts";
+import { planPublish } from "../../../src/components/shared-resource/node/plan-publish.ts";
 import type { FileSet } from "../../../src/components/shared-resource/node/types.ts";
 import type { Sabotage } from "./simulation.ts";
 
@@ -179,5 +182,59 @@ export const bugs: readonly Bug[] = [
         },
       }),
     }),
+  },
+  {
+    name: "empties a volume when it is not known whether the pod may use the share",
+    breaks: ["I-31"],
+    seedsMax: 40,
+    sabotage: () => ({
+      plans: {
+        volume: ({ facts, memory, nowMs }) =>
+          planVolume({ facts: { ...facts, review: facts.review ?? "denied" }, memory, nowMs }),
+      },
+    }),
+  },
+  {
+    name: "writes what is new when it is not known whether the pod may use the share",
+    breaks: ["I-30"],
+    seedsMax: 40,
+    sabotage: () => ({
+      plans: {
+        volume: ({ facts, memory, nowMs }) =>
+          planVolume({ facts: { ...facts, review: facts.review ?? "allowed" }, memory, nowMs }),
+      },
+    }),
+  },
+  {
+    name: "publishes a volume without waiting for the review",
+    breaks: ["I-30"],
+    seedsMax: 10,
+    sabotage: () => ({
+      plans: {
+        publish: (view) => {
+          const { memory } = view;
+          const review = { kind: "answered", value: "allowed", after: memory.source?.of } as const;
+          return planPublish({ ...view, memory: { ...memory, review } });
+        },
+      },
+    }),
+  },
+  {
+    name: "has a controller that ages its looks by the wall clock",
+    breaks: ["I-40"],
+    seedsMax: 40,
+    sabotage: () => {
+      const lookedAt = new Map<string, number>();
+      return {
+        plan: (view) => {
+          const { look } = view.memory;
+          if (look === undefined) return planShare(view);
+          const key = `${view.facts.share.metadata.uid} ${look.atMs}`;
+          const atMs = lookedAt.get(key) ?? view.nowMs;
+          lookedAt.set(key, atMs);
+          return planShare({ ...view, memory: { ...view.memory, look: { ...look, ageMs: view.nowMs - atMs } } });
+        },
+      };
+    },
   },
 ];

@@ -1,4 +1,4 @@
-/** What must hold at every moment: I-30 to I-33 and I-39 of the reliability rules, and the numbers of requests. */
+/** What must hold at every moment: I-30 to I-33, I-39 and I-40 of the reliability rules, and the numbers of requests. */
 
 import type { HttpRequest, HttpResponse } from "../../../src/base/http.ts";
 import { isObject, parse } from "../../../src/base/json.ts";
@@ -10,10 +10,13 @@ import { filesOf, shareId, type Truth, wantedIn } from "./truth.ts";
 export interface Monitors {
   readonly violations: string[];
   shown(target: string): void;
-  request(request: HttpRequest): void;
+  /** A component has sent it. */
+  request(request: HttpRequest, component: string): void;
   reply(request: HttpRequest, response: HttpResponse, startedMs: number): void;
   /** Looks at all volumes, some time after the last change and the last fault. */
   look(state: { readonly calmSinceMs: number }): void;
+  /** Shares whose condition is wrong, so long after the last change and the last fault. */
+  conditions(wrong: readonly string[], calmMs: number): void;
   /** All volumes were unpublished. */
   end(): void;
   published(spec: VolumeSpec): void;
@@ -94,9 +97,9 @@ export function createMonitors(now: () => number, truth: Truth, machine: Machine
       else if (now() - asked.startedMs > boundMs + stepsMs)
         break_("I-30", `${spec.id} got bytes ${now() - asked.startedMs} ms after the last review`);
     },
-    request({ method, path, body }) {
-      const right = lackedRight("shared-resource", method, path);
-      if (right !== undefined) break_("I-39", `the driver may not ${right}`);
+    request({ method, path, body }, component) {
+      const right = lackedRight(component, method, path);
+      if (right !== undefined) break_("I-39", `${component} may not ${right}`);
       if (!path.endsWith("/subjectaccessreviews")) return;
       const subject = subjectIn(body);
       const before = askedAt.get(subject);
@@ -127,6 +130,9 @@ export function createMonitors(now: () => number, truth: Truth, machine: Machine
           break_("I-31", `${id} is still empty ${calmMs} ms after ${wanted} may be shown`);
         else if (wanted !== version) break_("I-31", `${id} shows ${version} instead of ${wanted}`);
       }
+    },
+    conditions: (wrong, calmMs) => {
+      for (const text of wrong) break_("I-40", `${text}, for ${calmMs.toFixed(0)} ms`);
     },
     restarted: () => askedAt.clear(),
     end() {

@@ -1,6 +1,6 @@
 /**
- * Shares, sources and permissions that come and go, pods that are started and ended, and a driver that is killed and cut off from the API
- * server: production code, the embedded API server, a machine in memory, one clock, one seed.
+ * Shares, sources and permissions that come and go, pods that are started and ended, a driver that is killed, and a controller; both are cut
+ * off from the API server, and their clock is set: production code, the embedded API server, a machine in memory, one clock, one seed.
  */
 import { sharedResourceCrds } from "../../../src/api/crds/shared-resource.ts";
 import { type ShareKind, shareKinds } from "../../../src/api/share-lists.ts";
@@ -12,12 +12,13 @@ import { silent } from "../../../src/base/log.ts";
 import type { World } from "../../../src/base/world.ts";
 import { defaultConfig } from "../../../src/components/shared-resource/config.ts";
 import type { VolumeHost } from "../../../src/components/shared-resource/node/host.ts";
-import { type NodeApi, startNode } from "../../../src/components/shared-resource/node/start.ts";
+import { type NodeApi, type NodeOptions, startNode } from "../../../src/components/shared-resource/node/start.ts";
 import type { VolumeSpec } from "../../../src/components/shared-resource/node/types.ts";
 import { type CsiClient, createCsiClientOver } from "../../../src/csi/client.ts";
 import { createClient } from "../../../src/kube/client.ts";
 import { createMetrics } from "../../../src/runtime/metrics.ts";
 import { createVirtualWorld } from "../../virtual-world.ts";
+import { type ConditionsOptions, conditionsBoundMs, startConditions, wrongConditions } from "./conditions.ts";
 import { createLine } from "./line.ts";
 import { createMachine, createMemoryHost } from "./memory-host.ts";
 import { createMonitors } from "./monitors.ts";
@@ -29,6 +30,9 @@ import { createUsers } from "./users.ts";
 export interface Sabotage {
   api?(api: NodeApi["api"]): NodeApi["api"];
   host?(host: VolumeHost): VolumeHost;
+  readonly plans?: NodeOptions["plans"];
+  /** Replaces the plan of the controller of shares. */
+  readonly plan?: ConditionsOptions["plan"];
 }
 
 export interface Outcome {
@@ -72,7 +76,28 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
   };
 
   const users = createUsers(must, truth);
+  const ending = new AbortController();
+  const controllerLine = createLine({
+    ...faulty(),
+    isAlive: () => true,
+    onRequest: (request) => monitors.request(request, "shared-resource-controller"),
+    onReply: () => undefined,
+  });
+  startConditions({ world, handler: controllerLine.handler, signal: ending.signal, plan: sabotage.plan });
   let driver = await boot();
+
+  /** What both lines have in common. */
+  function faulty() {
+    return {
+      world,
+      server: server.handler,
+      lossRate: 0.01,
+      isCut: () => world.elapsed() < cutUntilMs,
+      onFault: () => {
+        calmSinceMs = world.elapsed();
+      },
+    };
+  }
 
   async function boot() {
     const life = { isAlive: true };
@@ -88,15 +113,9 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
       monitors.shown(target);
     };
     const line = createLine({
-      world,
-      server: server.handler,
-      lossRate: 0.01,
+      ...faulty(),
       isAlive: alive,
-      isCut: () => world.elapsed() < cutUntilMs,
-      onFault: () => {
-        calmSinceMs = world.elapsed();
-      },
-      onRequest: monitors.request,
+      onRequest: (request) => monitors.request(request, "shared-resource"),
       onReply: monitors.reply,
     });
     const api = createClient({ handler: line.handler, world, userAgent: "driver" });
@@ -113,6 +132,7 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
           kubeletFolder: "",
           config: defaultConfig,
           host: sabotage.host?.(host) ?? host,
+          plans: sabotage.plans,
           connect: async () => ({ api: sabotage.api?.(api) ?? api, lists: readLists }),
         },
       ),
@@ -166,12 +186,17 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
       if (world.elapsed() < cutUntilMs + 20_000) return;
       cutUntilMs = world.elapsed() + 500 + world.random() * 25_000;
       calmSinceMs = cutUntilMs;
-      driver.line.cutWatches();
+      cutWatches();
     },
-    dropWatches: async () => driver.line.cutWatches(),
+    dropWatches: async () => cutWatches(),
     // By up to two hours, forward or back, as a time server does.
     setClock: async () => world.jump((world.random() - 0.5) * 4 * 3_600_000),
   };
+
+  function cutWatches(): void {
+    driver.line.cutWatches();
+    controllerLine.cutWatches();
+  }
 
   async function unpublish({ id, target }: VolumeSpec): Promise<void> {
     monitors.unpublishing(id);
@@ -189,6 +214,8 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
     for (let left = steps; left > 0; left--) {
       await world.advance(1_000 * world.random());
       monitors.look({ calmSinceMs });
+      const calmMs = world.elapsed() - Math.max(calmSinceMs, truth.changedMs);
+      if (calmMs > conditionsBoundMs) monitors.conditions(await wrongConditions(server.handler, truth), calmMs);
     }
   }
 
@@ -224,7 +251,7 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
   await world.run(unpublishAll());
   monitors.end();
   driver.life.isAlive = false;
-  driver.stop.abort(new Fault("Cancelled", "the end"));
+  for (const stop of [driver.stop, ending]) stop.abort(new Fault("Cancelled", "the end"));
   return { violations: monitors.violations, ...counts };
 }
 

@@ -12,7 +12,7 @@ import type { MemoryUse } from "./memory-use.ts";
 import type { Mounted, MountedVolumes } from "./mounted.ts";
 import { type Answer, nothingAsked, type PublishMemory, type PublishView } from "./observe-publish.ts";
 import { phaseOfPublish } from "./phase-publish.ts";
-import { type PublishAction, planPublish } from "./plan-publish.ts";
+import type { PublishAction, planPublish } from "./plan-publish.ts";
 import type { PublishRequest } from "./plan-request.ts";
 import { sourceFailed } from "./refusals.ts";
 import type { Reviews } from "./reviews.ts";
@@ -29,6 +29,7 @@ export interface PublishCounts {
 
 export interface PublishOptions {
   observe(request: PublishRequest, memory: PublishMemory): PublishView;
+  readonly plan: typeof planPublish;
   readonly mounted: MountedVolumes;
   readonly host: Pick<VolumeHost, "mount">;
   readonly reviews: Pick<Reviews, "fresh">;
@@ -58,7 +59,7 @@ export function createPublish(options: PublishOptions) {
     const carryOut = async (mayDo: (action: PublishAction) => boolean): Promise<void> => {
       for (;;) {
         const view = attempt.view();
-        const { actions, next, reason } = planPublish(view);
+        const { actions, next, reason } = options.plan(view);
         if (reason !== undefined) decisions.note(key, { actions, reason, phase: () => phaseOfPublish(view) });
         for (const action of actions) {
           if (!mayDo(action)) return;

@@ -32,7 +32,7 @@ import { nodeService } from "./service.ts";
 import { createSources } from "./sources.ts";
 import { createTroubleReports } from "./trouble-reports.ts";
 import type { VolumeSpec } from "./types.ts";
-import { createVolumes } from "./volumes.ts";
+import { createVolumes, type VolumesOptions } from "./volumes.ts";
 
 export interface NodeApi {
   readonly api: KubeApi & PathAsker;
@@ -58,6 +58,7 @@ export interface NodeOptions {
   readonly memory?: MemoryLimits | undefined;
   /** The machine, unless given. */
   readonly host?: VolumeHost | undefined;
+  readonly plans?: VolumesOptions["plans"];
   /** Waits until there is an API server. */
   connect(signal: AbortSignal): Promise<NodeApi>;
 }
@@ -106,6 +107,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   const counters = metrics.instruments(nodeMetrics);
   const volumes = createVolumes({
     host,
+    plans: options.plans,
     reviews,
     sources,
     stores,

@@ -25,6 +25,7 @@ import { observePublish } from "./observe-publish.ts";
 import { phaseOf, type VolumePhase } from "./phase.ts";
 import { planVolume, type VolumeAction } from "./plan.ts";
 import type { MemoryLimits } from "./plan-memory.ts";
+import { planPublish } from "./plan-publish.ts";
 import type { PublishRequest } from "./plan-request.ts";
 import { troubleOf } from "./plan-trouble.ts";
 import { createPublish, type PublishCounts } from "./publish.ts";
@@ -55,6 +56,8 @@ export interface VolumesOptions {
   readonly memory: { readonly limits: MemoryLimits; readonly pageBytes: number };
   readonly counts: PublishCounts;
   readonly observer?: ControllerObserver | undefined;
+  /** Other decisions than ours: the simulation shows that it notices wrong ones. */
+  readonly plans?: { readonly volume?: typeof planVolume; readonly publish?: typeof planPublish } | undefined;
   readonly world: World;
   readonly log: Log;
 }
@@ -81,7 +84,7 @@ export interface Volumes {
 const quiet: ReadonlySet<VolumePhase> = new Set(["unknown", "unread", "unusable", "current", "empty"]);
 
 export function createVolumes(options: VolumesOptions): Volumes {
-  const { host, reviews, sources, stores, memory, world, log } = options;
+  const { host, reviews, sources, stores, memory, world, log, plans = {} } = options;
   const mounted = createMounted(options);
   const alone = createSerial();
   const shareReads = createShareReads(options);
@@ -118,7 +121,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
     observe: (seen, key) => observeVolume(seen, context(), key),
     remember,
     phase: phaseOf,
-    plan: planVolume,
+    plan: plans.volume ?? planVolume,
     handlers: createVolumeHandlers({ mounted, shareReads, writer, memoryUse, turns, log }),
     serial: (key, reconcile) => alone(key, reconcile).finally(() => turns.passOn(key)),
     workers: nodeLimits.looksAtOnceMax + shareMemory.updatesAtOnceMax,
@@ -140,6 +143,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
     memoryUse,
     alone,
     counts: options.counts,
+    plan: plans.publish ?? planPublish,
     decisions: createDecisions(log.with({ controller: "shared-publishes" }), world),
     log,
     observe: (request, asked) => observePublish(stores, { ...context(), request, memory: asked }, request.id as Key),
