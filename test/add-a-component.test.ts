@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { draftOf } from "../src/api/builders.ts";
@@ -32,8 +33,14 @@ function copyWithExample(folder: string): void {
   writeFileSync(commands, readFileSync(commands, "utf8").replace(/^\];$/m, `${row?.[2] ?? ""}];`));
 }
 
-test("the guide has five files and one row", () => {
-  assert.equal(files.length, 5);
+test("the guide has one file for each step, its start and its command, and one row", () => {
+  const steps = ["memory", "observe", "phase", "plan", "index", "start"].map(
+    (step) => `components/claim-sizes/${step}`,
+  );
+  assert.deepEqual(
+    files.map(({ path }) => path),
+    [...steps, "cli/commands/claim-sizes"].map((path) => `src/${path}.ts`),
+  );
   assert.ok(row !== null);
 });
 
@@ -57,13 +64,32 @@ test("the example of the guide works on an API server, and its command has help"
   const { stdout } = await promisify(execFile)(process.execPath, [main, "claim-sizes", "--help"]);
   assert.match(stdout, /Write the requested size of each claim into an annotation/);
   const { client, kubeconfig } = await startHarness(t);
-  const component = spawn(process.execPath, [main, "claim-sizes", "--kubeconfig", kubeconfig], { stdio: "inherit" });
+  const given = [main, "claim-sizes", "--v=4", "--logging-format=json", "--kubeconfig", kubeconfig];
+  const component = spawn(process.execPath, given, { stdio: ["ignore", "inherit", "pipe"] });
   t.after(() => component.kill());
+  const lines: string[] = [];
+  createInterface({ input: component.stderr }).on("line", (line) => lines.push(line));
+  const decided = (): readonly string[] =>
+    lines
+      .map((line) => JSON.parse(line))
+      .filter(({ msg }) => msg === "decided")
+      .map(({ key, phase, reason, actions }) => `${key} ${phase} ${reason} ${actions}`);
   const ref = { kind: "PersistentVolumeClaim", namespace: "default", name: "data" } as const;
   const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Ki" } } };
   await client.create("PersistentVolumeClaim", draftOf("PersistentVolumeClaim", ref, { spec }));
-  await eventually("the claim has the annotation", async () => {
-    const { metadata } = await client.get(ref);
-    return metadata.annotations?.["example.com/requested-bytes"] === "1024";
+  const bytes = async () => (await client.get(ref)).metadata.annotations?.["example.com/requested-bytes"];
+  await eventually("the claim has the annotation", async () => (await bytes()) === "1024");
+  const { annotations = {} } = (await client.get(ref)).metadata;
+  assert.ok(Math.abs(Date.parse(annotations["example.com/requested-since"] ?? "") - Date.now()) < 60_000);
+  await client.patch(ref, {
+    type: "merge",
+    body: { metadata: { annotations: { "example.com/requested-bytes": "1" } } },
   });
+  await eventually("another writer is not fought", () => decided().length === 3);
+  assert.deepEqual(decided(), [
+    "default/data outdated Writes replace,written",
+    "default/data current Settled none",
+    "default/data disputed NotOurs none",
+  ]);
+  assert.equal(await bytes(), "1");
 });
