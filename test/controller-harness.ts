@@ -1,9 +1,10 @@
 /** A controller over two small kinds, on a virtual clock: what was done, and what was said. */
-import type { Plan } from "../src/api/plan.ts";
+import type { Next, Plan } from "../src/api/plan.ts";
 import { settled } from "../src/api/plan.ts";
+import { because } from "../src/api/reasons.ts";
 import type { ObjectOf } from "../src/api/types.ts";
 import { keyOf } from "../src/api/types.ts";
-import type { Key } from "../src/base/brand.ts";
+import type { Key, Millis } from "../src/base/brand.ts";
 import { keyIn } from "../src/base/brand.ts";
 import type { Log } from "../src/base/log.ts";
 import { createStores } from "../src/kube/stores.ts";
@@ -14,6 +15,20 @@ import { createVirtualWorld } from "./virtual-world.ts";
 export type Config = ObjectOf<"ConfigMap">;
 type Secret = ObjectOf<"Secret">;
 export type Act = { readonly kind: "act"; readonly key: Key };
+export interface ConfigView {
+  readonly facts: { readonly config: Config };
+  readonly memory: undefined;
+  readonly nowMs: Millis;
+}
+/** Undefined: the object is gone. */
+export const viewOf = (config: Config | undefined, nowMs: Millis): ConfigView | undefined =>
+  config && { facts: { config }, memory: undefined, nowMs };
+/** A plan that acts once for each look. */
+export const actingOn = ({ facts }: ConfigView, next: Next = settled): Plan<Act> => ({
+  actions: [{ kind: "act", key: keyOf(facts.config) }],
+  next,
+  reason: because("Writes", "the action is performed"),
+});
 
 let version = 100;
 export const nextVersion = (): string => String(++version);
@@ -34,7 +49,7 @@ const table = {
 } as const;
 type Stores = ReturnType<typeof createStores<typeof table>>;
 
-type Overrides = Partial<ControllerOptions<Stores, Config, Act>> & {
+type Overrides = Partial<ControllerOptions<Stores, Millis, ConfigView, Act>> & {
   readonly act?: (key: Key, signal: AbortSignal) => Promise<void>;
 };
 
@@ -60,15 +75,17 @@ export function setUpController({ act, ...overrides }: Overrides = {}) {
     with: () => log,
   };
   let counts: Parameters<NonNullable<ControllerObserver["bindWaiting"]>>[0] = () => new Map();
-  const controller = createController<Stores, Config, Act>({
+  const controller = createController<Stores, Millis, ConfigView, Act>({
     name: "test",
     stores,
     triggers: {
       ConfigMap: (object) => [keyOf(object)],
       Secret: (object, all) => all.ConfigMap.keysBy("secret", object.metadata.name),
     },
-    observe: (all, key) => all.ConfigMap.get(key),
-    plan: (view): Plan<Act> => ({ actions: [{ kind: "act", key: keyOf(view) }], next: settled }),
+    context: () => world.now(),
+    observe: (all, nowMs, key) => viewOf(all.ConfigMap.get(key), nowMs),
+    phase: () => "known",
+    plan: (view) => actingOn(view),
     handlers: {
       act: async ({ key }, signal) => {
         acted.push(`${key}@${world.elapsed()}`);

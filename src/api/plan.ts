@@ -66,7 +66,6 @@ export interface Plan<Action = ClusterAction> {
   readonly actions: readonly Action[];
   readonly next: Next;
   /** Why: for the log, the gauge of waiting objects, and whoever explains an object. */
-  readonly reason?: Reason;
+  readonly reason: Reason;
 }
-export const nothing: Plan<never> = { actions: [], next: settled };
 export type Planner<View, Action = ClusterAction> = (view: View) => Plan<Action>;

@@ -1,9 +1,7 @@
 /** Failed reconciles: conflicts, faults, outages, objects that cause exceptions. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aConfig, inTeam, setUpController } from "../../test/controller-harness.ts";
-import { settled } from "../api/plan.ts";
-import { because } from "../api/reasons.ts";
+import { aConfig, actingOn, inTeam, setUpController, viewOf } from "../../test/controller-harness.ts";
 import { keyOf } from "../api/types.ts";
 import type { Key } from "../base/brand.ts";
 import { Fault } from "../base/fault.ts";
@@ -109,13 +107,13 @@ test("an exception in observe, plan or an action handler of one object does not 
   };
   const { world, stores, acted, logged, sync, run } = setUpController({
     workers: 1,
-    observe: (all, key) => {
+    observe: (all, nowMs, key) => {
       poison(key, "bad-view");
-      return all.ConfigMap.get(key);
+      return viewOf(all.ConfigMap.get(key), nowMs);
     },
     plan: (view) => {
-      poison(keyOf(view), "bad-plan");
-      return { actions: [{ kind: "act", key: keyOf(view) }], next: settled };
+      poison(keyOf(view.facts.config), "bad-plan");
+      return actingOn(view);
     },
     act: async (key) => poison(key, "bad-hand"),
   });
@@ -190,11 +188,6 @@ for (const [what, thrown, code] of failures)
   test(`${what} ${code === undefined ? "counts as no failure of the object" : `is counted as ${code}`}, until the write succeeds`, async () => {
     let isRefused = true;
     const { world, sync, run, waiting } = setUpController({
-      plan: (view) => ({
-        actions: [{ kind: "act", key: keyOf(view) }],
-        next: settled,
-        reason: because("Writes", "the annotation is written"),
-      }),
       act: async () => {
         if (isRefused) throw thrown;
       },
@@ -211,7 +204,7 @@ for (const [what, thrown, code] of failures)
 test("an object that the controller cannot decide about is counted, and no longer once it is gone", async () => {
   const gone = new Set<Key>();
   const { world, controller, sync, run, waiting } = setUpController({
-    observe: (all, key) => (gone.has(key) ? undefined : all.ConfigMap.get(key)),
+    observe: (all, nowMs, key) => (gone.has(key) ? undefined : viewOf(all.ConfigMap.get(key), nowMs)),
     plan: () => {
       throw new TypeError("cannot read spec");
     },

@@ -1,11 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aConfig, aSecret, inTeam, nextVersion, setUpController } from "../../test/controller-harness.ts";
+import {
+  aConfig,
+  actingOn,
+  aSecret,
+  inTeam,
+  nextVersion,
+  setUpController,
+  viewOf,
+} from "../../test/controller-harness.ts";
 import { createVirtualWorld } from "../../test/virtual-world.ts";
-import { settled } from "../api/plan.ts";
+import { type Plan, settled } from "../api/plan.ts";
 import { keyOf } from "../api/types.ts";
 import type { Key } from "../base/brand.ts";
 import { limits } from "../base/limits.ts";
+import type { ControllerOptions, DecidedBy } from "./controller.ts";
 
 test("every object is reconciled once at start, and again when it changes", async () => {
   const { world, stores, acted, sync, run } = setUpController();
@@ -65,9 +74,9 @@ test("a reconcile observes, decides and acts where its key is alone, and its wor
   const { controller, sync, run, logged } = setUpController({
     world,
     workers: 1,
-    observe: (all, key) => {
+    observe: (all, nowMs, key) => {
       steps.push(`observe ${key}`);
-      return all.ConfigMap.get(key);
+      return viewOf(all.ConfigMap.get(key), nowMs);
     },
     act: async (key) => void steps.push(`act ${key}`),
     serial: async (key, reconcile) => {
@@ -113,10 +122,7 @@ test("the trigger table maps changed objects to keys, for the old and the new ob
 test("a plan can requeue its key at a date, which is not a failure", async () => {
   let runs = 0;
   const { world, acted, logged, sync, run } = setUpController({
-    plan: (view) => ({
-      actions: [{ kind: "act", key: keyOf(view) }],
-      next: ++runs < 3 ? { kind: "after", ms: 5_000 } : settled,
-    }),
+    plan: (view) => actingOn(view, ++runs < 3 ? { kind: "after", ms: 5_000 } : settled),
   });
   sync(aConfig("a"));
   void run();
@@ -149,6 +155,33 @@ test("at most as many keys as workers run concurrently, and never one key twice"
   }
   await world.advance(1_000);
   assert.equal(most, 3);
+});
+
+test("each look gets the context of its moment", async () => {
+  const seen: number[] = [];
+  const { world, controller, sync, run } = setUpController({
+    plan: (view) => {
+      seen.push(view.nowMs);
+      return actingOn(view);
+    },
+  });
+  sync(aConfig("a"));
+  void run();
+  await world.advance(1_000);
+  const first = world.now();
+  controller.trigger(inTeam("a"));
+  await world.advance(0);
+  assert.deepEqual(seen, [first - 1_000, first]);
+});
+
+test("the compiler demands a reason in a plan, a date and memory in a view, and a phase from a controller", () => {
+  // @ts-expect-error A plan says why.
+  const plan: Plan<never> = { actions: [], next: settled };
+  // @ts-expect-error Memory has a neutral value where there is none.
+  const view: DecidedBy = { facts: {}, nowMs: 0 };
+  // @ts-expect-error Each state has a name.
+  const phases: Pick<ControllerOptions<Record<never, never>, undefined, DecidedBy, Act>, "phase"> = {};
+  assert.deepEqual(Object.keys({ ...plan, ...view, ...phases }), ["actions", "next", "facts", "nowMs"]);
 });
 
 test("a deleted object is forgotten without a plan", async () => {

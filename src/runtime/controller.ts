@@ -6,7 +6,7 @@
  * `observe` says itself what is not known yet.
  */
 import type { KindName } from "../api/kinds.ts";
-import { nothing, type Plan, type Planner } from "../api/plan.ts";
+import type { Plan, Planner } from "../api/plan.ts";
 import type { ReasonCode } from "../api/reasons.ts";
 import { type KubeObject, keyOf, type ObjectOf } from "../api/types.ts";
 import type { Backoff } from "../base/backoff.ts";
@@ -16,7 +16,7 @@ import { limits } from "../base/limits.ts";
 import type { Fields, Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { AnyStores } from "../kube/stores.ts";
-import type { ActionHandlers } from "./action-handlers.ts";
+import { type ActionHandlers, perform } from "./action-handlers.ts";
 import { createDecisions, type Waiting } from "./decisions.ts";
 import { reasonOfFailure } from "./failures.ts";
 import { createLogThrottle } from "./log-throttle.ts";
@@ -29,19 +29,33 @@ export type Triggers<Stores extends AnyStores> = {
   readonly [K in keyof Stores & KindName]?: (object: ObjectOf<K>, stores: Stores) => readonly Key[];
 };
 
-export interface ControllerOptions<Stores extends AnyStores, View, Action extends { readonly kind: string }> {
+/** What every plan is decided by: what the caches show, what this process remembers beside them, and the date for what is written. */
+export interface DecidedBy {
+  readonly facts: unknown;
+  readonly memory: unknown;
+  readonly nowMs: Millis;
+}
+
+export interface ControllerOptions<
+  Stores extends AnyStores,
+  Context,
+  View extends DecidedBy,
+  Action extends { readonly kind: string },
+> {
   readonly name: string;
   readonly stores: Stores;
   readonly triggers: Triggers<Stores>;
   /** `observe` says what has not been listed yet, so that reconciles need not wait for all stores. */
   readonly startsUnsynced?: boolean | undefined;
+  /** What a look needs beside the stores: memory, flags, the date. Made anew for each look. */
+  context(): Context;
   /** One synchronous look at all stores; undefined when the object is gone. */
-  observe(stores: Stores, key: Key): View | undefined;
+  observe(stores: NoInfer<Stores>, context: NoInfer<Context>, key: Key): View | undefined;
   /** Called with each view before it is planned: the only step of a reconcile that may write what the process remembers. */
   readonly remember?: ((view: View) => void) | undefined;
   readonly plan: Planner<View, Action>;
   /** Names where the object is in its life, for the log. */
-  readonly phase?: ((view: View) => string) | undefined;
+  readonly phase: (view: View) => string;
   readonly handlers: ActionHandlers<Action>;
   /** Runs each reconcile, where others than the controller work on the same objects: one at a time per key. */
   readonly serial?: ((key: Key, reconcile: () => Promise<void>) => Promise<void>) | undefined;
@@ -85,9 +99,12 @@ export interface Controller {
 /** After a conflict the newer version is usually already on its way to us. */
 const conflictStartMs = 10;
 
-export function createController<Stores extends AnyStores, View, Action extends { readonly kind: string }>(
-  options: ControllerOptions<Stores, View, Action>,
-): Controller {
+export function createController<
+  Stores extends AnyStores,
+  Context,
+  View extends DecidedBy,
+  Action extends { readonly kind: string },
+>(options: ControllerOptions<Stores, Context, View, Action>): Controller {
   const { name, stores, world, handlers } = options;
   const log = options.log.with({ controller: name });
   const { leading = () => true, serial = (_key, reconcile) => reconcile() } = options;
@@ -106,26 +123,26 @@ export function createController<Stores extends AnyStores, View, Action extends 
   };
 
   const decide = (key: Key, view: View): Plan<Action> => {
+    options.remember?.(view);
     const plan = options.plan(view);
     const { actions, reason } = plan;
-    if (reason !== undefined) decisions.note(key, { reason, actions, phase: () => options.phase?.(view) });
+    decisions.note(key, { reason, actions, phase: () => options.phase(view) });
     return plan;
   };
 
   const runOnce = async (key: Key, signal: AbortSignal, reported: AbortSignal): Promise<void> => {
     let current: Action | undefined;
     try {
-      const view = options.observe(stores, key);
-      if (view === undefined) decisions.forget(key);
-      if (view !== undefined) options.remember?.(view);
-      const { actions, next } = view === undefined ? nothing : decide(key, view);
-      for (const action of actions) {
+      const view = options.observe(stores, options.context(), key);
+      const plan = view && decide(key, view);
+      if (plan === undefined) decisions.forget(key);
+      for (const action of plan?.actions ?? []) {
         current = action;
-        await handlers[action.kind as Action["kind"]](action as never, signal);
+        await perform(handlers, action, signal);
       }
       decisions.succeeded(key);
       queue.forget(key);
-      if (next.kind === "after") queue.add(key, next.ms);
+      if (plan?.next.kind === "after") queue.add(key, plan.next.ms);
     } catch (reason) {
       // What was given up because we are told to stop has not failed.
       if (signal.aborted || (reported.aborted && isFault(reason, "Cancelled"))) return;

@@ -71,7 +71,8 @@ export function createControllers(parts: ControllerParts): Controllers {
     volumes: createController({
       ...shared("csi-provisioner-claim"),
       triggers: volumeTriggers(parts.claims),
-      observe: (seen, key) => observeVolume(seen, context.volume(), key),
+      context: context.volume,
+      observe: observeVolume,
       remember: parts.lookSoon,
       phase: volumePhaseOf,
       plan: plans.volume ?? planVolume,
@@ -80,7 +81,8 @@ export function createControllers(parts: ControllerParts): Controllers {
     stored: createController({
       ...shared("csi-provisioner-volume"),
       triggers: storedTriggers,
-      observe: (seen, key) => observeStored(seen, context.stored(), key),
+      context: context.stored,
+      observe: observeStored,
       phase: storedPhaseOf,
       plan: plans.stored ?? planStored,
       onFailure: (key) => failed("DeleteVolume", nameInKey(key)),
@@ -88,7 +90,8 @@ export function createControllers(parts: ControllerParts): Controllers {
     sources: createController({
       ...shared("csi-provisioner-source"),
       triggers: sourceTriggers,
-      observe: (seen, id) => observeSource(seen, context.source(), id),
+      context: context.source,
+      observe: observeSource,
       phase: sourcePhaseOf,
       plan: plans.source ?? planSource,
     }),

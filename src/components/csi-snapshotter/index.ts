@@ -88,7 +88,8 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     name,
     stores,
     triggers,
-    observe: (seen, key) => observe(seen, { driver: facts(), options, memory, nowMs: world.now() }, key),
+    context: () => ({ driver: facts(), options, memory, nowMs: world.now() }),
+    observe,
     phase: ({ facts: seen }) => phaseOf(seen),
     plan: deps.plan ?? planContent,
     handlers: {

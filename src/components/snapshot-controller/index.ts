@@ -149,7 +149,8 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     ...shared("snapshot-controller-snapshot"),
     handlers: { ...handlers, readClaims: claimLists.readClaims },
     triggers: snapshotTriggers,
-    observe: (seen, key) => observeSnapshot(seen, context(), key),
+    context,
+    observe: observeSnapshot,
     phase: ({ facts }) => phaseOf(facts),
     onFailure: (key, failure) => {
       deps.failed?.("VolumeSnapshot", key);
@@ -160,7 +161,8 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const claims = createController({
     ...shared("snapshot-controller-claim"),
     triggers: claimTriggers,
-    observe: (seen, key) => observeClaim(seen, context(), key),
+    context,
+    observe: observeClaim,
     phase: claimPhaseOf,
     remember: (view) => memory.noteClaim(view.facts.claim, () => isNeeded(view)),
     onFailure: (key, failure) => {
@@ -172,7 +174,8 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
   const contents = createController({
     ...shared("snapshot-controller-content"),
     triggers: contentTriggers,
-    observe: (seen, key) => observeContent(seen, context(), key),
+    context,
+    observe: observeContent,
     phase: ({ facts }) => contentPhaseOf(facts),
     onFailure: (key) => deps.failed?.("VolumeSnapshotContent", key),
     plan: deps.plans?.content ?? planContent,

@@ -1,6 +1,7 @@
 /** Wrong decisions of the snapshot-controller. */
 import { annotations, finalizers } from "../../../src/api/names.ts";
 import { edit } from "../../../src/api/patches.ts";
+import { settled } from "../../../src/api/plan.ts";
 import { isObject, type JsonObject } from "../../../src/base/json.ts";
 import { hasFinalizer } from "../../../src/components/snapshot-controller/observe.ts";
 import { planContent } from "../../../src/components/snapshot-controller/plan-content.ts";
@@ -163,7 +164,7 @@ export const controllerBugs: readonly Bug[] = [
         plan: (plan, { facts: { snapshot, restoring } }) => {
           const { uid, deletionTimestamp } = snapshot.metadata;
           if (deletionTimestamp !== undefined && restoring.length > 0) held.add(uid);
-          return held.has(uid) ? { actions: [], next: { kind: "settled" } } : plan;
+          return held.has(uid) ? { ...plan, actions: [], next: settled } : plan;
         },
       });
     },
@@ -178,7 +179,7 @@ export const controllerBugs: readonly Bug[] = [
       inSnapshot({
         plan: (plan, { facts: { snapshot, restoring } }) =>
           snapshot.metadata.deletionTimestamp !== undefined && restoring.length > 0
-            ? { actions: [], next: { kind: "settled" } }
+            ? { ...plan, actions: [], next: settled }
             : plan,
       }),
   },

@@ -1,7 +1,7 @@
 /** Wrong labels, wrong verdicts of the webhook, and invalid objects that cannot be deleted. */
 import { labels, oldInvalidLabels } from "../../../src/api/names.ts";
 import { edit } from "../../../src/api/patches.ts";
-import { nothing } from "../../../src/api/plan.ts";
+import { settled } from "../../../src/api/plan.ts";
 import type { VolumeSnapshot } from "../../../src/api/types.ts";
 import { isObject, type JsonObject } from "../../../src/base/json.ts";
 import type { SnapshotView } from "../../../src/components/snapshot-controller/observe.ts";
@@ -149,7 +149,8 @@ export const invalidBugs: readonly Bug[] = [
     seedsMax: 10,
     sabotage: () =>
       inSidecar({
-        plan: (plan, { facts: { content } }) => (contentSourceOf(content).kind === "unclear" ? nothing : plan),
+        plan: (plan, { facts: { content } }) =>
+          contentSourceOf(content).kind === "unclear" ? { ...plan, actions: [], next: settled } : plan,
       }),
   },
   {

@@ -93,10 +93,11 @@ export function createCapacityPublisher(deps: CapacityDeps): CapacityPublisher {
       CSIStorageCapacity: (object) => [keyOfCapacity(object)],
       StorageClass: ({ metadata, provisioner }) => (provisioner === driver ? wanted.keysOfClass(metadata.name) : []),
     },
-    observe: (seen, key) => {
+    context: () => {
       const publisher = { driver, namespace, managedBy, owner };
-      return observeCapacity(seen, { memory, segments, publisher, forImmediateBinding, nowMs: world.now() }, key);
+      return { memory, segments, publisher, forImmediateBinding, nowMs: world.now() };
     },
+    observe: observeCapacity,
     handlers: {
       ...createActionHandlers({ api, stores, leading, record: () => undefined }),
       ask: async ({ key, ...question }, signal) => {

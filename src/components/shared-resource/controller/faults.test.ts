@@ -29,9 +29,9 @@ for (const seed of seeds)
 
 test("the same seeds find a controller that takes a condition for written before the request has succeeded", async () => {
   const tooEarly: typeof planShare = (view) => {
-    const { actions, next } = planShare(view);
+    const { actions, ...rest } = planShare(view);
     const { written = [], others = [] } = Object.groupBy(actions, ({ kind }) => (kind === "written" ? kind : "others"));
-    return { actions: [...written, ...others], next };
+    return { actions: [...written, ...others], ...rest };
   };
   const outcomes = await Promise.allSettled(seeds.map((seed) => live(seed, tooEarly)));
   assert.ok(

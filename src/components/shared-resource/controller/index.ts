@@ -15,7 +15,14 @@ import type { Instruments } from "../../../runtime/metrics.ts";
 import { becameNotTrue, isNotTrue } from "./conditions.ts";
 import { createMemory, type Finding } from "./memory.ts";
 import type { shareControllerMetrics } from "./metrics.ts";
-import { observeShare, referredKinds, type ShareFacts, type ShareView, shareKey } from "./observe.ts";
+import {
+  observeShare,
+  referredKinds,
+  type ShareContext,
+  type ShareFacts,
+  type ShareView,
+  shareKey,
+} from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 import { planShare, type ShareAction } from "./plan.ts";
 
@@ -61,12 +68,12 @@ export function createShareController(deps: ShareControllerDeps) {
     }
   };
 
-  const controller = createController<Stores, ShareView, ShareAction>({
+  const controller = createController<Stores, ShareContext, ShareView, ShareAction>({
     name,
     stores,
     triggers,
-    observe: (seen, key) =>
-      observeShare(seen, { memory, lists: lists(), relistMs, nowMs: world.now(), elapsedMs: world.elapsed() }, key),
+    context: () => ({ memory, lists: lists(), relistMs, nowMs: world.now(), elapsedMs: world.elapsed() }),
+    observe: observeShare,
     phase: phaseOf,
     plan: deps.plan ?? planShare,
     handlers: {

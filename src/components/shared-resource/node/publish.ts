@@ -60,7 +60,7 @@ export function createPublish(options: PublishOptions) {
       for (;;) {
         const view = attempt.view();
         const { actions, next, reason } = options.plan(view);
-        if (reason !== undefined) decisions.note(key, { actions, reason, phase: () => phaseOfPublish(view) });
+        decisions.note(key, { actions, reason, phase: () => phaseOfPublish(view) });
         for (const action of actions) {
           if (!mayDo(action)) return;
           await perform(attempt.handlers, action, signal);

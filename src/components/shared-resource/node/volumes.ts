@@ -112,13 +112,14 @@ export function createVolumes(options: VolumesOptions): Volumes {
     SharedSecret: ({ metadata }) => mounted.ofShare({ shareKind: "SharedSecret", share: metadata.name }),
     SharedConfigMap: ({ metadata }) => mounted.ofShare({ shareKind: "SharedConfigMap", share: metadata.name }),
   };
-  const controller = createController<Stores, VolumeView, VolumeAction>({
+  const controller = createController<Stores, VolumeContext, VolumeView, VolumeAction>({
     name: "shared-volumes",
     stores,
     // A kind that cannot be listed must not keep the volumes of the other one from being emptied.
     startsUnsynced: true,
     triggers,
-    observe: (seen, key) => observeVolume(seen, context(), key),
+    context,
+    observe: observeVolume,
     remember,
     phase: phaseOf,
     plan: plans.volume ?? planVolume,
