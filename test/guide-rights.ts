@@ -24,6 +24,8 @@ export const guideRights = {
   secrets: helpful.filter(({ resources = [] }) => resources.includes("secrets")),
   /** For the provisioner, where snapshots of other namespaces may be restored. */
   "other namespaces": rulesIn("cross-namespace.md"),
+  /** For the driver of shares, where it may watch who may use them. */
+  "roles and bindings": rulesIn("shared-resources.md"),
   /** For the controller with the RBAC file of the release. */
   "grants and links": rulesIn("replacing-upstream.md"),
   /** For the provisioner with the RBAC file of the release. */

@@ -32,6 +32,7 @@ const sharedResourceGroup = {
 const core = { group: "", versions: ["v1"] } as const;
 const admission = { group: "admissionregistration.k8s.io", versions: ["v1"] } as const;
 const storage = { group: "storage.k8s.io", versions: ["v1"] } as const;
+const rbac = { group: "rbac.authorization.k8s.io", versions: ["v1"] } as const;
 
 const kinds = {
   VolumeSnapshot: {
@@ -177,6 +178,15 @@ const kinds = {
     ...admission,
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
+    scope: "cluster",
+  },
+  Role: { ...rbac, plural: "roles", singular: "role", scope: "namespace" },
+  RoleBinding: { ...rbac, plural: "rolebindings", singular: "rolebinding", scope: "namespace" },
+  ClusterRole: { ...rbac, plural: "clusterroles", singular: "clusterrole", scope: "cluster" },
+  ClusterRoleBinding: {
+    ...rbac,
+    plural: "clusterrolebindings",
+    singular: "clusterrolebinding",
     scope: "cluster",
   },
   CustomResourceDefinition: {

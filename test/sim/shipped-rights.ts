@@ -25,7 +25,7 @@ const sourcesOfShares: PolicyRule = {
 const additions: Readonly<Record<string, readonly PolicyRule[]>> = {
   "csi-snapshotter": guideRights.secrets,
   "csi-provisioner": [...guideRights.secrets, ...guideRights["other namespaces"]],
-  "shared-resource": [sourcesOfShares],
+  "shared-resource": [sourcesOfShares, ...guideRights["roles and bindings"]],
   "shared-resource-controller": [{ ...sourcesOfShares, verbs: ["get"] }],
 };
 const needs = { topology: true, attachments: true, capacity: true };

@@ -17,6 +17,11 @@ suite("simulation of shares", () => {
     for (const [what, count] of Object.entries(sum)) assert.ok(count > seeds / 2, `${what}: ${count}`);
   });
 
+  test(`${seeds} schedules break no promise where the driver watches roles and bindings`, async () => {
+    for (let seed = 1; seed <= seeds; seed++)
+      assert.deepEqual((await simulate(seed, {}, { watchesRoles: true })).violations, [], `seed ${seed}`);
+  });
+
   for (const { name, breaks, seedsMax, sabotage } of bugs)
     test(`a driver that ${name} is found out`, async () => {
       for (let seed = 1; seed <= seedsMax; seed++) {

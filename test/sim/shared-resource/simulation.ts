@@ -49,13 +49,23 @@ const names = ["one", "two"] as const;
 const sourceNames = ["x", "y"] as const;
 const sourceNamespace = "owner";
 
-export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 60): Promise<Outcome> {
+export interface SimulationOptions {
+  readonly actions?: number;
+  /** An administrator lets the driver watch roles and bindings. */
+  readonly watchesRoles?: boolean;
+}
+
+export async function simulate(
+  seed: number,
+  sabotage: Sabotage = {},
+  { actions = 60, watchesRoles = false }: SimulationOptions = {},
+): Promise<Outcome> {
   const world = createVirtualWorld(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(world.random() * list.length)] as T;
   const server = createApiServer({ world, definitions, managedFields: false, parts: standardParts() });
   const truth = createTruth();
   const machine = createMachine();
-  const monitors = createMonitors(() => world.elapsed(), truth, machine);
+  const monitors = createMonitors(() => world.elapsed(), truth, machine, watchesRoles);
   const counts = { published: 0, refused: 0, shown: 0, kills: 0 };
   const specs = new Map<string, VolumeSpec>();
   let calmSinceMs = 0;
@@ -114,6 +124,10 @@ export async function simulate(seed: number, sabotage: Sabotage = {}, actions = 
     };
     const line = createLine({
       ...faulty(),
+      server: async (request) =>
+        request.path.endsWith("/selfsubjectaccessreviews")
+          ? { status: 201, headers: {}, body: JSON.stringify({ status: { allowed: watchesRoles } }) }
+          : server.handler(request),
       isAlive: alive,
       onRequest: (request) => monitors.request(request, "shared-resource"),
       onReply: monitors.reply,

@@ -2,6 +2,12 @@
 export const nodeLimits = {
   /** One SubjectAccessReview per share, namespace and service account, so often. */
   reviewEveryMs: 5_000,
+  /** Where a watch of roles and bindings tells of changes; it is what a change that no watch tells of takes at most. */
+  reviewWatchedEveryMs: 30_000,
+  /** After a change of roles or bindings: another API server may not know it yet. */
+  reviewSoonMs: 15_000,
+  /** Every node learns of a change at the same moment. */
+  reviewSpreadMs: 1_000,
   reviewMsMax: 3_000,
   /** An older review permits no new byte. */
   reviewFreshMsMax: 10_000,

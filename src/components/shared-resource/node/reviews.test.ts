@@ -9,7 +9,7 @@ import type { Subject } from "./types.ts";
 
 const subject: Subject = { shareKind: "SharedSecret", share: "tls", namespace: "team", serviceAccount: "web" };
 
-function setUp() {
+function setUp(isWatched = () => false) {
   const world = createVirtualWorld();
   const stop = new AbortController();
   const asked: { readonly atMs: number; readonly body: JsonObject }[] = [];
@@ -25,6 +25,7 @@ function setUp() {
     world,
     log: silent,
     signal: stop.signal,
+    isWatched,
     onChange: (one) => void changed.push(one),
   });
   return { world, stop, asked, changed, server, reviews };
@@ -193,4 +194,58 @@ test("nothing is asked for a subject without a volume, nor after the stop, and n
   await world.advance(60_000);
   assert.equal(asked.length, before);
   assert.equal(world.sleepers(), 0);
+});
+
+test("however often roles change, a subject is asked for as often as without a watch, and all nodes not in one moment", async () => {
+  const { world, asked, reviews } = setUp(() => true);
+  reviews.hold(subject);
+  await world.run(reviews.fresh(subject));
+  for (let second = 0; second < 60; second++) {
+    reviews.mayHaveChanged(second % 2 === 0 ? "team" : undefined);
+    reviews.mayHaveChanged("other");
+    await world.advance(1_000);
+  }
+  assert.ok(asked.length >= 10 && asked.length <= 13, `${asked.length}`);
+  await world.advance(40_000);
+  const before = world.elapsed();
+  reviews.mayHaveChanged("team");
+  await world.advance(1_000);
+  const inMs = (asked.at(-1)?.atMs ?? 0) - before;
+  assert.ok(inMs > 0 && inMs < 1_000, `${inMs}`);
+});
+
+test("where roles are watched, a verdict counts until the next question is overdue, and a publish asks all the same", async () => {
+  let isWatched = true;
+  const { world, asked, server, reviews } = setUp(() => isWatched);
+  reviews.hold(subject);
+  await world.run(reviews.fresh(subject));
+  server.answer = () => {
+    throw new Fault("Unavailable", "no answer");
+  };
+  await world.advance(34_000);
+  assert.equal(reviews.current(subject), "allowed");
+  await world.advance(2_000);
+  assert.equal(reviews.current(subject), undefined);
+  server.answer = () => ({ status: { allowed: true } });
+  await world.advance(43_000);
+  const before = asked.length;
+  await world.run(reviews.fresh(subject));
+  assert.equal(asked.length, before + 1, "at most five seconds old");
+  await world.advance(12_000);
+  assert.equal(reviews.current(subject), "allowed");
+  isWatched = false;
+  assert.equal(reviews.current(subject), undefined, "nobody tells of changes any more");
+});
+
+test("where roles are watched, a question that failed is asked again as soon as without a watch", async () => {
+  const { world, asked, server, reviews } = setUp(() => true);
+  reviews.hold(subject);
+  await world.run(reviews.fresh(subject));
+  server.answer = () => {
+    throw new Fault("Unavailable", "no answer");
+  };
+  await world.advance(31_000);
+  const before = asked.length;
+  await world.advance(20_000);
+  assert.ok(asked.length >= before + 3, `${asked.length - before}`);
 });

@@ -1,6 +1,6 @@
 /**
  * May this service account use this share? Asked once per share, namespace and service account every five seconds while a volume
- * needs it, however many volumes do. A failed request changes no verdict: the last one ages instead, and an old one permits nothing new.
+ * needs it, however many volumes do; where roles are watched, when they change, and every thirty seconds else. A failed request changes no verdict: the last one ages instead, and an old one permits nothing new.
  *
  * Memory: one verdict per subject that a mounted volume has, and for a few seconds those of refused publishes. Lost with the process, and
  * asked again before anything is written.
@@ -24,6 +24,8 @@ export interface Reviews {
   current(subject: Subject): Verdict | undefined;
   /** For a publish: at most five seconds old, asked for if need be. Throws what the API server failed with. */
   fresh(subject: Subject): Promise<Verdict>;
+  /** Roles or bindings are others, in this namespace or anywhere, or are not watched any more: ask soon, and for a while. */
+  mayHaveChanged(namespace: string | undefined): void;
   /** There is a connection now: what could not be asked without one is asked at once. */
   connected(): void;
 }
@@ -34,6 +36,8 @@ export interface ReviewsOptions {
   readonly world: World;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** Whoever changes a permission by RBAC, it is told by `mayHaveChanged`. */
+  isWatched?(): boolean;
   /** The verdict is another one, or fresh again. */
   onChange(subject: Subject): void;
 }
@@ -45,30 +49,49 @@ interface Entry {
   /** When the last successful review began. */
   reviewedAt: Millis;
   askedAt: Millis;
+  /** Roles or bindings have changed: until then it is asked as if they were not watched. */
+  soonUntil: Millis;
   /** Of the last question. */
   failure?: Fault | undefined;
   asking?: Promise<Verdict> | undefined;
+  /** When it is asked next. */
+  dueAt: Millis;
   stopTimer: () => void;
 }
 
 const never = Number.NEGATIVE_INFINITY;
 const ignore = (): void => undefined;
 
-export function createReviews({ api, world, log, signal, onChange }: ReviewsOptions): Reviews {
+export function createReviews({ api, world, log, signal, isWatched = () => false, onChange }: ReviewsOptions): Reviews {
   const entries = new Map<string, Entry>();
+  const everyMs = ({ soonUntil, failure }: Entry): Millis =>
+    isWatched() && failure === undefined && world.elapsed() >= soonUntil
+      ? nodeLimits.reviewWatchedEveryMs
+      : nodeLimits.reviewEveryMs;
+  /** An older verdict permits no new byte. */
+  const freshMs = (): Millis =>
+    nodeLimits.reviewFreshMsMax + (isWatched() ? nodeLimits.reviewWatchedEveryMs - nodeLimits.reviewEveryMs : 0);
 
   const entryOf = (subject: Subject): Entry => {
     const key = subjectKey(subject);
     const known = entries.get(key);
     if (known !== undefined) return known;
-    const entry: Entry = { subject, holders: 0, reviewedAt: never, askedAt: never, stopTimer: ignore };
+    const entry: Entry = {
+      subject,
+      holders: 0,
+      reviewedAt: never,
+      askedAt: never,
+      soonUntil: never,
+      dueAt: Number.POSITIVE_INFINITY,
+      stopTimer: ignore,
+    };
     entries.set(key, entry);
     return entry;
   };
   const isFresh = ({ reviewedAt }: Entry, ms: Millis): boolean => world.elapsed() - reviewedAt < ms;
 
   const take = (entry: Entry, verdict: Verdict, startedAt: Millis): void => {
-    const isNews = entry.verdict !== verdict || !isFresh(entry, nodeLimits.reviewFreshMsMax);
+    const isNews = entry.verdict !== verdict || !isFresh(entry, freshMs());
     entry.verdict = verdict;
     entry.reviewedAt = startedAt;
     if (isNews) onChange(entry.subject);
@@ -100,11 +123,12 @@ export function createReviews({ api, world, log, signal, onChange }: ReviewsOpti
     return verdict;
   };
 
-  /** The next question five seconds after the last; without a holder, the entry goes then. */
-  const schedule = (entry: Entry): void => {
+  /** The next question so long after the last; without a holder, the entry goes then. */
+  const schedule = (entry: Entry, at: Millis = entry.askedAt + everyMs(entry)): void => {
     entry.stopTimer();
     if (signal.aborted) return;
-    const inMs = Math.max(0, entry.askedAt + nodeLimits.reviewEveryMs - world.elapsed());
+    entry.dueAt = at;
+    const inMs = Math.max(0, at - world.elapsed());
     entry.stopTimer = world.after(inMs, () => {
       if (entry.holders === 0) entries.delete(subjectKey(entry.subject));
       else
@@ -132,7 +156,7 @@ export function createReviews({ api, world, log, signal, onChange }: ReviewsOpti
     current(subject) {
       const entry = entries.get(subjectKey(subject));
       if (entry === undefined) return undefined;
-      return entry.verdict === "denied" || isFresh(entry, nodeLimits.reviewFreshMsMax) ? entry.verdict : undefined;
+      return entry.verdict === "denied" || isFresh(entry, freshMs()) ? entry.verdict : undefined;
     },
     async fresh(subject) {
       const entry = entryOf(subject);
@@ -142,6 +166,17 @@ export function createReviews({ api, world, log, signal, onChange }: ReviewsOpti
       const isRecent = world.elapsed() - entry.askedAt < nodeLimits.reviewEveryMs;
       if (entry.asking === undefined && failure !== undefined && isRecent) throw failure;
       return ask(entry);
+    },
+    mayHaveChanged(namespace) {
+      const now = world.elapsed();
+      for (const entry of entries.values()) {
+        if (namespace !== undefined && entry.subject.namespace !== namespace) continue;
+        // At once after a quiet time, else not oftener than where nothing is watched: some clusters change roles all the time.
+        const notBefore = now < entry.soonUntil ? entry.askedAt + nodeLimits.reviewEveryMs : now;
+        entry.soonUntil = now + nodeLimits.reviewSoonMs;
+        const at = Math.max(notBefore, now + world.random() * nodeLimits.reviewSpreadMs);
+        if (entry.asking === undefined && at < entry.dueAt) schedule(entry, at);
+      }
     },
     connected() {
       for (const entry of entries.values()) {

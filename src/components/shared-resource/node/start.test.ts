@@ -38,6 +38,9 @@ const aVolume = (id: string, more: Partial<VolumeSpec> = {}): VolumeSpec => ({
   ...more,
 });
 
+/** To a question about the driver's own rights. */
+const notAllowed = { status: 200, headers: {}, body: JSON.stringify({ status: { allowed: false } }) };
+
 type Failing = "write" | "mount" | "adopt" | "wipe" | "end of wipe";
 
 async function setUp(
@@ -52,6 +55,7 @@ async function setUp(
     memory,
     machine = createMachine(),
     forbids,
+    watchesRoles = false,
   }: {
     refreshResources?: boolean;
     isConnected?: boolean;
@@ -64,6 +68,8 @@ async function setUp(
     machine?: Machine;
     /** Paths that the driver may not read, from its start on. */
     forbids?: RegExp;
+    /** An administrator lets the driver watch roles and bindings. */
+    watchesRoles?: boolean;
   } = {},
 ) {
   const { world, handler, ask } = startApiServer({ parts: standardParts(), definitions });
@@ -94,7 +100,16 @@ async function setUp(
     onRead: (() => Promise<void>) | undefined;
     /** How long it takes to write a set. */
     writeMs: number;
-  } = { failsOn, holdsShares: false, forbids, loses: undefined, onRead: undefined, writeMs: 0 };
+    watchesRoles: boolean;
+  } = {
+    watchesRoles,
+    failsOn,
+    holdsShares: false,
+    forbids,
+    loses: undefined,
+    onRead: undefined,
+    writeMs: 0,
+  };
   const changes: string[] = [];
   const onShown = (target: string): void => void changes.push(shown(target.split("/")[2] ?? "") ?? "nothing");
   const memoryHost = createMemoryHost(machine, { step: () => world.sleep(1), onShown });
@@ -140,6 +155,7 @@ async function setUp(
       if (state.forbids?.test(request.path)) return forbidden;
       if (state.loses?.test(request.path)) throw new Fault("Unavailable", "no answer");
       if (request.path.endsWith("/secrets/x") && request.method === "GET") await state.onRead?.();
+      if (request.path.endsWith("/selfsubjectaccessreviews") && !state.watchesRoles) return notAllowed;
       const response = await handler(request);
       const { body } = response;
       return isStream(body) && request.path.includes("/shared") ? { ...response, body: held(body) } : response;
@@ -452,6 +468,35 @@ test("a review that has aged while the Secret was read is no denial: the mount i
   assert.equal(shown("csi-1"), "v.1");
 });
 
+test("where roles are watched, a permission that is taken away empties the volume at once, and reviews are few else", async (t) => {
+  const { world, users, publish, shown, state, asked } = await setUp(t, { watchesRoles: true });
+  await users.furnish(["other"]);
+  await publish("csi-1");
+  const reviews = (): number => asked.filter((line) => line.endsWith("/subjectaccessreviews")).length;
+  const countedIn = async (ms: number): Promise<number> => {
+    const before = reviews();
+    await world.advance(ms);
+    return reviews() - before;
+  };
+  await world.advance(60_000);
+  assert.equal(await countedIn(120_000), 4, "every thirty seconds");
+  await users.grant("SharedSecret", "one", "other");
+  assert.ok((await countedIn(60_000)) <= 2, "a role of another namespace is no reason to ask");
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(1_100);
+  assert.equal(shown("csi-1"), undefined);
+  await users.grant("SharedSecret", "one", "team");
+  assert.ok((await countedIn(15_000)) >= 3, "another API server may know it later");
+  assert.equal(shown("csi-1"), "v.1");
+  assert.ok((await countedIn(120_000)) <= 5);
+  state.watchesRoles = false;
+  await world.advance(61_000);
+  assert.ok((await countedIn(60_000)) >= 11, "the right is gone: it is asked as before");
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(10_000);
+  assert.equal(shown("csi-1"), undefined);
+});
+
 test("of unpublished volumes nothing is left: no watch, no review, no work when their share changes", async (t) => {
   const { world, users, publish, unpublish, driver, machine, asked } = await setUp(t);
   for (let index = 0; index < 20; index++) await publish(`csi-${index}`);
@@ -464,7 +509,8 @@ test("of unpublished volumes nothing is left: no watch, no review, no work when 
   await users.revoke("SharedSecret", "one", "team");
   await world.advance(3 * 60_000);
   assert.deepEqual(
-    asked.filter((line) => !/\/shared(secrets|configmaps)\?/.test(line)),
+    // Once a minute it is asked whether roles may be watched, whatever volumes there are.
+    asked.filter((line) => !/\/shared(secrets|configmaps)\?|\/selfsubjectaccessreviews$/.test(line)),
     [],
   );
   assert.equal(driver.ready?.(), undefined);

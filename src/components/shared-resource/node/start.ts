@@ -26,6 +26,7 @@ import { createHost, type VolumeHost } from "./host.ts";
 import { identityService } from "./identity.ts";
 import { nodeMetrics } from "./metrics.ts";
 import type { MemoryLimits } from "./plan-memory.ts";
+import { createRbacWatch, type RbacWatch } from "./rbac-watch.ts";
 import { createRecordLog, recordsPath } from "./record-log.ts";
 import { createReviews } from "./reviews.ts";
 import { nodeService } from "./service.ts";
@@ -101,7 +102,9 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
     }
   };
   const parts = { api, world, log, signal };
-  const reviews = createReviews({ ...parts, onChange: (subject) => volumes.subjectChanged(subject) });
+  let rbac: RbacWatch | undefined;
+  const isWatched = (): boolean => rbac?.isWatching() === true;
+  const reviews = createReviews({ ...parts, isWatched, onChange: (subject) => volumes.subjectChanged(subject) });
   const memory = { limits, pageBytes: pageBytes() };
   const sources = createSources({ ...parts, ...memory, onChange: (source) => volumes.sourceChanged(source) });
   const counters = metrics.instruments(nodeMetrics);
@@ -164,11 +167,12 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
     events = createEventRecorder({ api: connected.api, world, log, component: name, host: options.nodeId });
     const { lists } = connected;
     reviews.connected();
+    rbac = createRbacWatch({ api: connected.api, world, log, onChange: reviews.mayHaveChanged });
     const read = lists.read(signal).then(volumes.resync);
     const watched = watchStores(connected.api, shareTable, stores, { world, log, signal });
     // A list without a volume's share changes nothing in the store, and says that it is gone.
     for (const { whenSynced } of Object.values(stores)) void whenSynced.then(volumes.resync);
-    await Promise.all([watched, read]);
+    await Promise.all([watched, read, rbac.run(signal)]);
   };
   return {
     calls: layered(unaryOf(services), locked(createLocks())),
