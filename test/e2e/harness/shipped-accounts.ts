@@ -118,11 +118,12 @@ type Subject = Pick<Account, "user"> & Partial<Pick<Account, "name" | "namespace
 /** Rights beside the shipped ones, in a role of their own; the text names them. */
 export async function grantTo(
   plane: Plane,
-  { user, name, namespace }: Subject,
+  grantee: Subject,
   text: string,
   rules: readonly PolicyRule[],
 ): Promise<void> {
-  const own = [name ?? user, text].join("-").replace(/\W+/g, "-");
+  const { user, name, namespace } = grantee;
+  const own = ownName(grantee, text);
   const metadata = { name: own };
   const roleRef = { kind: "ClusterRole", name: own, apiGroup: "rbac.authorization.k8s.io" };
   const subject = name === undefined ? { kind: "User", name: user } : { kind: "ServiceAccount", namespace, name };
@@ -131,6 +132,14 @@ export async function grantTo(
     { apiVersion, kind: "ClusterRole", metadata, rules } as ManifestObject,
     { apiVersion, kind: "ClusterRoleBinding", metadata, roleRef, subjects: [subject] } as ManifestObject,
   ]);
+}
+
+const ownName = ({ user, name }: Subject, text: string): string => [name ?? user, text].join("-").replace(/\W+/g, "-");
+
+/** What `grantTo` has given. The API server may know the rights for a moment longer. */
+export async function revokeFrom({ request }: Plane, subject: Subject, text: string): Promise<void> {
+  const name = `e2e-${ownName(subject, text)}`;
+  for (const kind of ["ClusterRoleBinding", "ClusterRole"]) await request("DELETE", `${resources[kind]}/${name}`);
 }
 
 const resources: Readonly<Record<string, string>> = {

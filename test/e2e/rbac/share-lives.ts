@@ -16,6 +16,7 @@ import {
   installShares,
   letUse,
   publishRequest,
+  revokeUse,
   shareDriverProcess,
   startShareDriver,
 } from "../harness/share-driver.ts";
@@ -79,7 +80,7 @@ export async function shareLives(plane: ControlPlane): Promise<Readonly<Record<s
   };
   return {
     webhook: await webhookLife(plane, must),
-    "shared-resource-controller": controllerLife(plane, must, createShare, removeShares),
+    "shared-resource-controller": controllerLife(plane, must, createShare, lend, removeShares),
     "shared-resource": driverLife(plane, must, createShare, removeShares),
   };
 }
@@ -169,6 +170,7 @@ function controllerLife(
   plane: ControlPlane,
   must: Must,
   createShare: CreateShare,
+  lend: (component: string, resource: string, name: string) => Promise<void>,
   removeShares: () => Promise<void>,
 ): Life {
   const component = "shared-resource-controller";
@@ -214,6 +216,47 @@ function controllerLife(
       (await events(uid)).some(({ count = 1 }) => count >= times) ? true : undefined,
     );
   };
+  /** A status with this reason, of a share that refers to `name`. */
+  const isSaid = async (trial: Trial, share: string, name: string, reason: string): Promise<void> => {
+    await must("POST", `${shares}/sharedsecrets`, {
+      apiVersion: "sharedresource.openshift.io/v1alpha1",
+      kind: "SharedSecret",
+      metadata: { name: share },
+      spec: { secretRef: { namespace: team, name } },
+    });
+    await trial.until(`${share} says ${reason}`, async () => {
+      const { status } = JSON.parse(await must("GET", `${shares}/sharedsecrets/${share}`)) as {
+        status?: { conditions?: readonly Condition[] };
+      };
+      return status?.conditions?.some((one) => one.reason === reason) ? true : undefined;
+    });
+  };
+  const missing: Step = {
+    check: "a share whose Secret is not there says so",
+    prove: async (trial) => {
+      await lend(component, "secrets", `missing-${trial.id}`);
+      await isSaid(trial, `missing-${trial.id}`, `missing-${trial.id}`, "ReferenceNotFound");
+    },
+  };
+  const reserved: Step = {
+    check: "a share with a reserved name that no list has gets an event",
+    prove: async (trial) => {
+      const name = `openshift-${trial.id}`;
+      await must("POST", `${shares}/sharedsecrets`, {
+        apiVersion: "sharedresource.openshift.io/v1alpha1",
+        kind: "SharedSecret",
+        metadata: { name },
+        spec: { secretRef: { namespace: team, name: trial.id } },
+      });
+      await trial.until("the event is there", async () => {
+        const path = "/api/v1/namespaces/default/events?fieldSelector=reason=ReservedName";
+        const { items } = JSON.parse(await must("GET", path)) as {
+          items: readonly { involvedObject: { name: string } }[];
+        };
+        return items.some(({ involvedObject }) => involvedObject.name === name) ? true : undefined;
+      });
+    },
+  };
   const port = freePort();
   const unreachable: Step = {
     check: "a webhook that loses its endpoints twice gets one event, which is counted",
@@ -244,7 +287,7 @@ function controllerLife(
       ];
       return startComponent(place, "shared-resource-controller", flags, { as: "single rights" });
     },
-    steps: [available("SharedSecret"), available("SharedConfigMap"), unreachable],
+    steps: [available("SharedSecret"), available("SharedConfigMap"), missing, reserved, unreachable],
     clean: async () => {
       await proxy?.close();
       await removeShares();
@@ -307,6 +350,16 @@ function driverLife(
       await holds(trial, kind, true);
     },
   });
+  const revoked: Step = {
+    check: "a volume is emptied when the permission is taken away, and filled when it is back",
+    prove: async (trial) => {
+      const use = { kind: "SharedSecret" as const, share: trial.id, namespace: team };
+      await revokeUse(plane, use);
+      await holds(trial, "SharedSecret", false);
+      await letUse(plane, use);
+      await holds(trial, "SharedSecret", true);
+    },
+  };
   const grown: Step = {
     check: "a ConfigMap that grows beyond the memory of a volume twice gets one event of the pod, which is counted",
     prove: async (trial) => {
@@ -345,6 +398,7 @@ function driverLife(
       mounts("SharedConfigMap"),
       emptied("SharedSecret"),
       emptied("SharedConfigMap"),
+      revoked,
       grown,
     ],
     clean: async () => {

@@ -1,16 +1,18 @@
 /** Volumes and snapshots from creation to deletion, with what happens rarely in between: the lives of three components. */
+import assert from "node:assert/strict";
 import type { KindName } from "../../../src/api/kinds.ts";
 import { leaseName, leaseNamespace } from "../../../src/api/manifests/snapshot-controller.ts";
 import type { Ref } from "../../../src/api/plan.ts";
 import type { FaultProxy } from "../../fault-proxy.ts";
 import type { GuideRight } from "../../guide-rights.ts";
-import type { UserOptions } from "../harness/component-users.ts";
 import { startComponent } from "../harness/components.ts";
 import { switches } from "../harness/cross-namespace.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import type { Daemon } from "../harness/instance.ts";
+import { callSteps, type Replica } from "./call-steps.ts";
 import { capacityEnvironment, capacityFlags, capacitySteps } from "./capacity-step.ts";
 import { installation } from "./rights.ts";
+import { sidecarSteps } from "./sidecar-steps.ts";
 import { ignoreMissing, type Stage } from "./snapshot-stage.ts";
 import { snapshotSteps } from "./snapshot-steps.ts";
 import type { Life, Step, Trial } from "./trial.ts";
@@ -20,25 +22,33 @@ type Component = (typeof names)[number];
 
 const placeOf = (component: Component): string =>
   component === "snapshot-controller" ? leaseNamespace : installation.driverNamespace;
-const flagsOf = (component: Component, { driver }: Stage): readonly string[] => [
-  ...(component === "snapshot-controller" ? [] : [`--csi-address=${driver.socket}`]),
+const socketOf = (component: Component, { driver }: Stage): readonly string[] =>
+  component === "snapshot-controller" ? [] : [`--csi-address=${driver.socket}`];
+const flagsOf = (component: Component, stage: Stage): readonly string[] => [
+  ...socketOf(component, stage),
   "--leader-election=true",
   `--leader-election-namespace=${placeOf(component)}`,
+  // One that is killed is followed soon.
+  "--leader-election-lease-duration=9s",
+  "--leader-election-renew-deadline=7s",
+  "--leader-election-retry-period=1s",
   ...(component === "csi-provisioner" ? capacityFlags : []),
 ];
-const startWith = (
+const startTriedOne = (
   place: Parameters<typeof startComponent>[0],
   component: Component,
   stage: Stage,
   extras: readonly string[] = [],
-  user: UserOptions = {},
 ) =>
-  startComponent(
-    place,
-    component,
-    [...flagsOf(component, stage), ...extras],
-    component === "csi-provisioner" ? { ...user, environment: capacityEnvironment } : user,
-  );
+  startComponent(place, component, [...flagsOf(component, stage), ...extras], {
+    as: "single rights",
+    ...(component === "csi-provisioner" ? { environment: capacityEnvironment } : {}),
+  });
+/** As it is installed, with what a provisioner across namespaces is given. */
+const startOther = (component: Component, stage: Stage): Promise<Daemon> =>
+  startComponent(stage.plane, component, [...socketOf(component, stage), ...extrasOf(component)], {
+    added: addedTo(component),
+  });
 
 /** A provisioner that is not tried restores across namespaces. */
 const extrasOf = (component: Component): readonly string[] => (component === "csi-provisioner" ? switches : []);
@@ -49,16 +59,28 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
   const { plane } = stage;
   const running = new Map<Component, Daemon>();
   let proxy: FaultProxy | undefined;
+  let tried: Daemon | undefined;
+  let startTried = async (_flags: readonly string[]): Promise<Daemon> => assert.fail("nothing is tried");
+  const replica: Replica = {
+    end: async (signal) => tried?.stop(signal),
+    start: async (...flags) => {
+      tried = await startTried(flags);
+    },
+  };
   const start = (component: Component) => async (kubeconfig: string) => {
     await running.get(component)?.stop();
     running.delete(component);
     for (const other of names)
       if (other !== component && running.get(other)?.running() !== true)
-        running.set(other, await startWith(plane, other, stage, extrasOf(other), { added: addedTo(other) }));
+        running.set(other, await startOther(other, stage));
     const proxied = await proxyTo({ ...plane, kubeconfig });
     proxy = proxied.proxy;
     const place = { ...plane, kubeconfig: proxied.kubeconfig };
-    return startWith(place, component, stage, [], { as: "single rights" });
+    startTried = (flags) => startTriedOne(place, component, stage, flags);
+    await replica.start();
+    const first = tried ?? assert.fail();
+    // A step may have ended it, and started another one.
+    return { ...first, stop: async (...how: Parameters<Daemon["stop"]>) => tried?.stop(...how) };
   };
   const lifeOf = (component: Component, steps: readonly Step[]): Life => ({
     component,
@@ -87,7 +109,7 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
       foreign,
       deleted,
     ]),
-    "csi-snapshotter": lifeOf("csi-snapshotter", [bound, taken, failingSnapshot, deleted]),
+    "csi-snapshotter": lifeOf("csi-snapshotter", [bound, taken, failingSnapshot, ...sidecarSteps(stage), deleted]),
     "csi-provisioner": lifeOf("csi-provisioner", [
       bound,
       taken,
@@ -96,6 +118,7 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
       restored,
       cloned,
       failingVolume,
+      ...callSteps(stage, replica),
       unclaimed,
       ...capacitySteps(stage, () => proxy),
     ]),
