@@ -7,7 +7,7 @@ import { draftOf } from "../../src/api/builders.ts";
 import { provisioning } from "../../src/api/names.ts";
 import type { PersistentVolume } from "../../src/api/types.ts";
 import { keyIn } from "../../src/base/brand.ts";
-import { startComponent } from "./harness/components.ts";
+import { aClassFor, startComponent } from "./harness/components.ts";
 import {
   combinations,
   drivers,
@@ -94,6 +94,32 @@ for (const [driver, ground] of combinations)
       await remove("restored", restored);
       await suite.remove("monday");
       await remove("source", source);
+    });
+
+    test("names of 253 characters for claims, classes and snapshots are provisioned, restored and deleted", async () => {
+      const { client } = place.connection;
+      const [long, restored] = ["n", "r"].map((letter) => letter.repeat(253)) as [string, string];
+      const more = { provisioner: suite.driver.driver, reclaimPolicy: "Delete", volumeBindingMode: "Immediate" };
+      await client.create("StorageClass", draftOf("StorageClass", { name: long }, more as never));
+      await aClassFor(suite.fixtures, long, "Delete");
+      await create(long, { storageClassName: long });
+      const source = await untilBound(long);
+      await suite.take(long, long, long);
+      await suite.untilReady(long);
+      const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: long };
+      await create(restored, { storageClassName: long, dataSource });
+      const copy = await untilBound(restored);
+      await until({ what: "an event says that it was provisioned" }, async () =>
+        (await client.list("Event", { namespace })).objects.some(
+          ({ involvedObject, reason }) => involvedObject?.name === restored && reason === "ProvisioningSucceeded",
+        )
+          ? true
+          : undefined,
+      );
+      await remove(restored, copy);
+      await suite.remove(long);
+      await remove(long, source);
+      assert.deepEqual(await volumeIds(), []);
     });
 
     test("fifty restores of one snapshot at once have its bytes, and volumes of their own", async () => {

@@ -146,6 +146,31 @@ describe("the webhook on a real API server", () => {
       }
     });
 
+  test("the largest object that the API server stores is judged when it is created and when it is updated", async () => {
+    const name = nextName();
+    // etcd takes requests of 1.5 MiB, and all annotations together may have 256 KiB.
+    const source = { snapshotHandle: "h".repeat(1_200_000) };
+    const large = (filler: string, spec: object = { ...contentSpec, source }) => {
+      const object = drafted(contents, name, spec);
+      return { ...object, metadata: { name, annotations: { filler: filler.repeat(260_000) } } };
+    };
+    const refused = await plane.request(
+      "POST",
+      contents,
+      large("x", { ...contentSpec, source: { ...source, volumeHandle: "b" } }),
+    );
+    assert.match(messageIn(refused.text), /\[SNAP-111\]$/);
+    const created = await plane.request("POST", contents, large("x"));
+    assert.equal(created.status, 201, messageIn(created.text));
+    const { metadata } = JSON.parse(created.text);
+    const stored = { ...large("y"), metadata: { ...metadata, annotations: { filler: "y".repeat(260_000) } } };
+    const updated = await plane.request("PUT", `${contents}/${name}`, stored);
+    assert.equal(updated.status, 200, messageIn(updated.text));
+    const other = { ...JSON.parse(updated.text), spec: { ...contentSpec, source: { snapshotHandle: "other" } } };
+    const changed = await plane.request("PUT", `${contents}/${name}`, other);
+    assert.match(messageIn(changed.text), /\[SNAP-112\]$/);
+  });
+
   test("a second default class of a driver is refused, one of another driver is not", async () => {
     const aClass = (name: string, driver: string) => ({
       apiVersion: "snapshot.storage.k8s.io/v1beta1",

@@ -22,7 +22,7 @@ export const shareDriverName = "csi.sharedresource.openshift.io";
 const group = "sharedresource.openshift.io";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const component = "shared-resource";
-const subject = { kind: "ServiceAccount", namespace: shipped.driverNamespace, name: nodeServiceAccount };
+const nodeDriverIn = (namespace: string) => ({ kind: "ServiceAccount", namespace, name: nodeServiceAccount });
 
 type Plane = Pick<ControlPlane, "request">;
 
@@ -70,11 +70,15 @@ const sourceOf = ({ kind = "SharedSecret", name, data }: ShareRequest): unknown 
   ...(kind === "SharedSecret" ? { stringData: data } : { data }),
 });
 
-/** A share with its Secret or ConfigMap of the same name, which the driver alone may read. */
-export async function createShare(plane: Plane, share: ShareRequest): Promise<void> {
+/** A share with its Secret or ConfigMap of the same name, which the driver alone may read: that of the harness, or one that is installed. */
+export async function createShare(
+  plane: Plane,
+  share: ShareRequest,
+  driverNamespace: string = shipped.driverNamespace,
+): Promise<void> {
   const { kind = "SharedSecret", name, namespace } = share;
   await ensure(plane, sourcePath(share), sourceOf(share));
-  await letRead(plane, share);
+  await letRead(plane, share, driverNamespace);
   await ensure(plane, sharePath(kind), {
     apiVersion: `${group}/v1alpha1`,
     kind,
@@ -84,11 +88,15 @@ export async function createShare(plane: Plane, share: ShareRequest): Promise<vo
 }
 
 /** What a share's owner grants to the driver: one object. */
-export async function letRead(plane: Plane, { kind = "SharedSecret", name, namespace }: ShareRequest): Promise<void> {
+export async function letRead(
+  plane: Plane,
+  { kind = "SharedSecret", name, namespace }: ShareRequest,
+  driverNamespace: string = shipped.driverNamespace,
+): Promise<void> {
   const role = `read-${sourcesOf[kind]}-${name}`;
   await grant(plane, namespace, role, {
     rule: { apiGroups: [""], resources: [sourcesOf[kind]], resourceNames: [name], verbs: ["get", "list", "watch"] },
-    subject,
+    subject: nodeDriverIn(driverNamespace),
   });
 }
 

@@ -49,7 +49,7 @@ const sets = [
   { given: "4,000 empty keys", count: 4_000, bytes: 0, name: "key-" },
   { given: "2,000 keys with names of 250 characters", count: 2_000, bytes: 1, name: "k".repeat(246) },
   { given: "2,000 keys of one byte more than a page", count: 2_000, bytes: 4_097, name: "key-" },
-  { given: "32 keys of 1 MB", count: 32, bytes: 1_000_000, name: "key-" },
+  { given: "32 keys of 1 MiB", count: 32, bytes: 2 ** 20, name: "key-" },
 ];
 
 suite("the memory of shared volumes", () => {
@@ -94,7 +94,7 @@ suite("the memory of shared volumes", () => {
     const files = new Map([
       ["small", Buffer.alloc(1, 1)],
       ["empty", Buffer.alloc(0)],
-      ["large", Buffer.alloc(1_000_000, 1)],
+      ["large", Buffer.alloc(mebibyte, 1)],
       ["k".repeat(250), Buffer.alloc(page + 1, 1)],
     ]);
     const shown = footprintOf(
@@ -125,7 +125,7 @@ suite("the memory of shared volumes", () => {
   test("a namespace whose pods keep every replaced set open takes what it may, also after a restart; others mount and are updated, and what is closed is given back", async (t) => {
     const { plane, driver, publish, targetOf, namespaces, other, share } = await setUpDriver(t);
     const [tenant = ""] = namespaces;
-    const [held, small] = [share("held", { blob: "a".repeat(1_000_000) }), share("small", { token: "v1" })];
+    const [held, small] = [share("held", { blob: "a".repeat(mebibyte) }), share("small", { token: "v1" })];
     for (const one of [held, small]) await createShare(plane, one);
     await letUse(plane, { kind: "SharedConfigMap", share: held.name, namespace: tenant });
     await letUse(plane, { kind: "SharedConfigMap", share: small.name, namespace: other });
@@ -143,7 +143,7 @@ suite("the memory of shared volumes", () => {
     for (let round = 1; round < roundsMax && !(await refused()); round++) {
       for (const id of ids) open.add(openSync(join(targetOf(id), "blob"), "r"));
       letter = String.fromCharCode("a".charCodeAt(0) + (round % 26));
-      await updateSource(plane, { ...held, data: { blob: letter.repeat(1_000_000) } });
+      await updateSource(plane, { ...held, data: { blob: letter.repeat(mebibyte) } });
       const isShown = (id: string): boolean => lettersIn(id) === letter.charCodeAt(0);
       await until({ what: `round ${round}: the volumes are updated or reported` }, async () =>
         ids.every(isShown) || (await refused()) ? true : undefined,
@@ -156,7 +156,7 @@ suite("the memory of shared volumes", () => {
     assert.ok(taken <= mayTake + measuredWithin + heapWithin, `${taken} bytes are taken`);
     for (const file of open) {
       const bytes = readFileSync(file);
-      assert.equal(bytes.length, 1_000_000, "who has opened a set reads it to its end");
+      assert.equal(bytes.length, mebibyte, "who has opened a set reads it to its end");
       assert.ok(bytes.every((byte) => byte === bytes[0]));
     }
     const othersGoOn = async (when: string): Promise<void> => {
@@ -187,7 +187,7 @@ suite("the memory of shared volumes", () => {
     for (const file of open) assert.equal(readFileSync(file).length, 0, "also what a pod has open");
   });
 
-  test("450 volumes of 1 MB, six with 15,000 keys and a share that grows do not kill the driver: others mount, permissions are taken away, also after a restart", async (t) => {
+  test("450 volumes of 1 MiB, the most that a ConfigMap can have, six with 15,000 keys and a share that grows do not kill the driver: others mount, permissions are taken away, also after a restart", async (t) => {
     const found = await setUp(t);
     const { driver, shares, publish, grown, many, small, plane, targetOf, namespaces } = found;
     const inTurn = createTurns(8);
@@ -232,7 +232,7 @@ suite("the memory of shared volumes", () => {
     };
     await survives("before");
     // All sources at once, each by an event of more than 1 MB.
-    for (const share of shares) await updateSource(plane, { ...share, data: { blob: "y".repeat(1_000_000) } });
+    for (const share of shares) await updateSource(plane, { ...share, data: { blob: "y".repeat(mebibyte) } });
     await until({ what: "the last volume has the new content", msMax: 120_000 }, () =>
       mounted.every(({ id }) => readFileSync(join(targetOf(id), "blob"))[0] === "y".charCodeAt(0)) ? true : undefined,
     );
@@ -316,7 +316,7 @@ async function setUpDriver(t: TestContext) {
 async function setUp(t: TestContext) {
   const all = await setUpDriver(t);
   const { plane, other, namespaces, share } = all;
-  const shares = Array.from({ length: 45 }, (_, at) => share(`large-${at}`, { blob: "x".repeat(1_000_000) }));
+  const shares = Array.from({ length: 45 }, (_, at) => share(`large-${at}`, { blob: "x".repeat(mebibyte) }));
   const [many, grown, small] = [
     share("many", keysOf(15_000)),
     share("grown", keysOf(10)),

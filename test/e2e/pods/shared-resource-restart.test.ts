@@ -10,13 +10,16 @@ import { createPod, deletePod, readPod, waitForPod } from "../harness/pods.ts";
 import {
   createShare,
   letUse,
+  revokeUse,
   type ShareRequest,
+  shareDriverName,
   shareVolumeOf,
   startRegisteredShareDriver,
   updateSource,
 } from "../harness/share-driver.ts";
 import { newNamespace } from "../harness/shared.ts";
 import { useNode } from "../harness/shared-node.ts";
+import { driversOf } from "../harness/static-claims.ts";
 import { until } from "../harness/until.ts";
 import { createTestWebhook } from "../harness/webhook.ts";
 
@@ -98,7 +101,7 @@ suite("volumes of shares and restarts of their driver", () => {
 
     const webhook = await createTestWebhook(plane);
     t.after(() => webhook.unconfigure("shares").then(webhook.stop));
-    await webhook.start(`--allow-list-namespace=${namespace}`);
+    await webhook.start();
     await webhook.configure("shares", "Ignore");
     await allHaveRead("with a webhook", third);
     await webhook.stop();
@@ -112,6 +115,61 @@ suite("volumes of shares and restarts of their driver", () => {
 
     await deletePods();
     for (const folder of folders) assert.deepEqual(mountsUnder(folder), []);
+    await until({ what: "the records are gone" }, () => (readdirSync(driver.records).length === 0 ? true : undefined));
+  });
+
+  test("volumes of shares outlive a restart of the kubelet, follow their shares without it, and go with their pods after it", async (t) => {
+    const node = await useNode();
+    const { plane } = node;
+    const instance = createInstance();
+    const driver = await startRegisteredShareDriver(node, instance);
+    const namespace = await newNamespace(plane, "kubelet");
+    const share = shareIn(namespace, 0);
+    const use = { ...share, share: share.name };
+    await createShare(plane, share);
+    await letUse(plane, use);
+    const pods = ["before", "after"].map((name) => ({
+      name,
+      namespace,
+      script: "sleep 1000000",
+      serviceAccountName: "reader",
+      volumes: [shareVolumeOf("share", share)],
+      volumeMounts: [{ name: "share", mountPath: "/share" }],
+    }));
+    const [first, second] = pods as [(typeof pods)[number], (typeof pods)[number]];
+    t.after(() => Promise.all(pods.map((pod) => deletePod(node, pod))).finally(instance.stop));
+    const volumeOf = async ({ name }: { readonly name: string }): Promise<string> => {
+      const { uid } = (await readPod(node, namespace, name))?.metadata ?? assert.fail(`there is no pod ${name}`);
+      return join(volumesIn(join(node.rootDir, "pods", uid)), "share/mount");
+    };
+    const shows = (volume: string, version: string | undefined) =>
+      until({ what: `${volume} shows ${version ?? "nothing"}` }, () => {
+        const path = join(volume, "token");
+        return (existsSync(path) ? readFileSync(path, "utf8") : undefined) === version ? true : undefined;
+      });
+    await createPod(node, first);
+    await waitForPod(node, first, "Running");
+    const volume = await volumeOf(first);
+    await shows(volume, "0.v1");
+    const mountedBefore = mountLinesUnder(volume);
+
+    const restarting = node.restartKubelet();
+    await updateSource(plane, shareIn(namespace, 0, "v2"));
+    await shows(volume, "0.v2");
+    await restarting;
+    await until({ what: "the kubelet knows the driver again" }, async () =>
+      (await driversOf(node)).includes(shareDriverName) ? true : undefined,
+    );
+    assert.equal((await readPod(node, namespace, first.name))?.status?.phase, "Running", "the pod was not replaced");
+    assert.deepEqual(mountLinesUnder(volume), mountedBefore, "the very same mount");
+    await createPod(node, second);
+    await waitForPod(node, second, "Running");
+    const other = await volumeOf(second);
+    for (const one of [volume, other]) await shows(one, "0.v2");
+    await revokeUse(plane, use);
+    for (const one of [volume, other]) await shows(one, undefined);
+    for (const pod of pods) await deletePod(node, pod);
+    for (const one of [volume, other]) assert.deepEqual(mountLinesUnder(one), []);
     await until({ what: "the records are gone" }, () => (readdirSync(driver.records).length === 0 ? true : undefined));
   });
 });
