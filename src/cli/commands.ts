@@ -90,6 +90,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/install.ts"),
   },
   {
+    name: "verify",
+    summary: "Verify that snapshots work: write, snapshot, restore and read, in a namespace of its own.",
+    kind: "tool",
+    load: () => import("./commands/verify.ts"),
+  },
+  {
     name: "certs",
     summary: "Create and renew the webhook's certificates.",
     kind: "tool",

@@ -5,7 +5,7 @@ import { labelOf, nameOf } from "./fields.ts";
 
 const [label, value] = ["app.kubernetes.io/managed-by", "snapkeep-up"] as const;
 
-/** Of the webhook configuration: the only object of an installation that `up` creates. */
+/** Labels of the webhook configuration, the only object of an installation that `up` creates. */
 export const upLabels = { [label]: value } as const;
 
 export const isOfUp = (stored: JsonObject | undefined): boolean =>
