@@ -20,6 +20,9 @@ export interface ScratchContext {
   readonly signal: AbortSignal;
 }
 
+/** A label is no proof: whoever may label a namespace could have it removed. Only namespaces with a name of ours are. */
+const scratchName = /^snapkeep-verify-[0-9a-f]{6}$/;
+
 /** "1a2b3c": names of namespaces are seen by people. */
 const suffix = (world: World): string =>
   Math.floor(world.random() * 16 ** 6)
@@ -58,7 +61,8 @@ export interface Leftovers {
 }
 
 export async function findLeftovers({ api, world, signal }: ScratchContext): Promise<Leftovers> {
-  const { objects } = await api.list("Namespace", { labelSelector: `${scratchLabel}=scratch`, signal });
+  const labelled = await api.list("Namespace", { labelSelector: `${scratchLabel}=scratch`, signal });
+  const objects = labelled.objects.filter(({ metadata }) => scratchName.test(metadata.name));
   const nowMs = world.now();
   const isDead = (one: ObjectOf<"Namespace">): boolean => !isAtWork(one.metadata.annotations ?? {}, nowMs);
   const namesOf = (some: readonly KubeObject[]): readonly string[] => some.map(({ metadata }) => metadata.name);

@@ -299,24 +299,34 @@ test("with --keep everything stays, also for later rounds", async (t) => {
 
 test("the next round removes what a killed one has left, and leaves one that may be at work alone", async (t) => {
   const { api, round, scratches } = await setUp(t);
+  const [killed, over, atWork] = ["snapkeep-verify-000001", "snapkeep-verify-000002", "snapkeep-verify-000003"];
   const hourMs = 3_600_000;
   const dead = { ...thisProcess(), startedAt: "another boot/1" };
   const far = { ...thisProcess(), host: "another.example.com" };
-  await api.create("Namespace", scratchNamespace("killed", dead, realWorld.now() + hourMs));
-  await api.create("Namespace", scratchNamespace("over", far, realWorld.now() - 1));
-  await api.create("Namespace", scratchNamespace("at-work", far, realWorld.now() + hourMs));
+  await api.create("Namespace", scratchNamespace(killed, dead, realWorld.now() + hourMs));
+  await api.create("Namespace", scratchNamespace(over, far, realWorld.now() - 1));
+  await api.create("Namespace", scratchNamespace(atWork, far, realWorld.now() + hourMs));
   const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } };
   await api.create(
     "PersistentVolumeClaim",
-    draftOf("PersistentVolumeClaim", { namespace: "killed", name: "source" }, { spec }),
+    draftOf("PersistentVolumeClaim", { namespace: killed, name: "source" }, { spec }),
   );
   await eventually("its claim has a volume", async () => (await api.list("PersistentVolume")).objects.length === 1);
   const found = await round();
   assert.equal(found.result, "passed", found.said);
-  for (const name of ["killed", "over"]) assert.match(found.said, new RegExp(`removed namespace ${name}, which`));
-  assert.match(found.said, /namespace at-work is of another round/);
-  assert.deepEqual(await scratches(), ["at-work"]);
+  for (const name of [killed, over]) assert.match(found.said, new RegExp(`removed namespace ${name}, which`));
+  assert.match(found.said, /namespace snapkeep-verify-000003 is of another round/);
+  assert.deepEqual(await scratches(), [atWork]);
   assert.deepEqual((await api.list("PersistentVolume")).objects, []);
+});
+
+test("a namespace with another name is not removed for its label", async (t) => {
+  const { api, round, scratches } = await setUp(t);
+  await api.create("Namespace", scratchNamespace("production", thisProcess(), realWorld.now() - 1));
+  const found = await round();
+  assert.equal(found.result, "passed", found.said);
+  assert.doesNotMatch(found.said, /production/);
+  assert.deepEqual(await scratches(), ["production"]);
 });
 
 test("what cannot be removed is named, and the round has failed", async (t) => {
