@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { nodeServiceAccount } from "../src/api/manifests/shared-resource.ts";
 import { csiClientTo } from "../test/e2e/harness/components.ts";
 import { startControlPlane } from "../test/e2e/harness/control-plane.ts";
 import { createInstance } from "../test/e2e/harness/instance.ts";
@@ -95,7 +96,7 @@ export async function run(options: ReadonlyMap<string, string>): Promise<void> {
     const idleCpu = usageOf(pid).cpuSeconds;
     const position = plane.auditPosition();
     await sleep(idleMs);
-    const asked = plane.auditLog(position).filter(({ user }) => user.username.includes("share-driver"));
+    const asked = plane.auditLog(position).filter(({ user }) => user.username.endsWith(`:${nodeServiceAccount}`));
     const byVerb = new Map<string, number>();
     for (const { verb, objectRef } of asked) {
       const what = `${verb} ${objectRef?.resource ?? ""}`;

@@ -182,6 +182,9 @@ test("an object that somebody deleted is created again", async () => {
   assert.deepEqual(storedNames(), ["pvc-1", "pvc-2"]);
 });
 
+/** Everything parses it; printing or comparing it overflows the stack. */
+const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+
 test("what cannot be read is reported, and the rest is used", async () => {
   const errors: unknown[] = [];
   const log: Log = { ...silent, error: (_message, fields) => void errors.push(fields) };
@@ -190,10 +193,11 @@ test("what cannot be read is reported, and the rest is used", async () => {
   await add("pvc-1");
   const { claim: _claim, ...good } = anIntent("pvc-1");
   const odd = { ...good, call: { ...good.call, bytes: "much" } };
+  const deep = { ...good, more: "nested" };
   const claimOf = (volume: string) => ["team", "pvc", `u-${volume}`];
   await edit(
     JSON.stringify({
-      shapes: [good, odd],
+      shapes: [good, odd, deep],
       calls: {
         "pvc-1": [0, ...claimOf("pvc-1")],
         "pvc-2": [7, ...claimOf("pvc-2")],
@@ -202,8 +206,9 @@ test("what cannot be read is reported, and the rest is used", async () => {
         "pvc-5": [0],
         // The name of another claim's volume.
         "pvc-6": [0, ...claimOf("pvc-1")],
+        "pvc-7": [2, ...claimOf("pvc-7")],
       },
-    }),
+    }).replace('"nested"', nested(50_000)),
   );
   const successor = another();
   await successor.load(signal);
@@ -211,7 +216,14 @@ test("what cannot be read is reported, and the rest is used", async () => {
     [...successor.all()].map(([name]) => name),
     ["pvc-1"],
   );
-  assert.deepEqual((errors[0] as { volumes: string[] }).volumes, ["pvc-2", "pvc-3", "pvc-4", "pvc-5", "pvc-6"]);
+  assert.deepEqual((errors[0] as { volumes: string[] }).volumes, [
+    "pvc-2",
+    "pvc-3",
+    "pvc-4",
+    "pvc-5",
+    "pvc-6",
+    "pvc-7",
+  ]);
   for (const text of ["{", "[]", "7"]) {
     await edit(text);
     await successor.load(signal);

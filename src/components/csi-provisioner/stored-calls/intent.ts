@@ -30,7 +30,7 @@ export interface Intent {
  * may have edited the object. A call under another name than its own could undo the volume of another claim.
  */
 export function isIntent(volumeName: string, value: unknown): value is Intent {
-  if (!isObject(value)) return false;
+  if (!isObject(value) || !isShallow(value, levelsMax)) return false;
   const { claim, call, secrets, mountOptions = [] } = value;
   const optional = ["reclaimPolicy", "attributesClass", "snapshotKey", "claimKey", "undoes", "published"];
   return (
@@ -43,6 +43,13 @@ export function isIntent(volumeName: string, value: unknown): value is Intent {
     isCall(volumeName, call)
   );
 }
+
+/** A call has six. Text that is nested as deep as it is long can be parsed, and nothing else be done with it. */
+const levelsMax = 10;
+const isShallow = (value: unknown, levels: number): boolean =>
+  typeof value !== "object" ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1)));
 
 function isCall(volumeName: string, call: unknown): boolean {
   if (!isObject(call)) return false;
