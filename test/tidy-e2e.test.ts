@@ -18,8 +18,12 @@ const found = (pattern: RegExp): readonly string[] =>
 /** Everything after these folders is about RBAC itself: what the embedded server and kubectl make of roles. */
 const isAboutRoles = (path: string): boolean => /^test\/e2e\/(differential|kubectl)\//.test(path);
 
+/** A list of verbs, in whatever form, a flag of kubectl that makes one, and a role that Kubernetes ships. */
+const roles =
+  /\bverbs"?: ?(\[[^\]]*\]|[A-Za-z][\w.]*)|\b(?<!["'.])verbs(?= ?[,}])|--(?:verb|clusterrole)=[\w*,-]+|"(?:cluster-admin|edit|view)"/g;
+
 test("no harness writes a role of its own for a component: what a test writes belongs to owners, strangers and users of tools", () => {
-  const written = found(/\bverbs: (\[[^\]]*\])/g).filter((one) => !isAboutRoles(one));
+  const written = found(roles).filter((one) => !isAboutRoles(one));
   assert.deepEqual(written, [
     // A user of `snapkeep access`.
     'test/e2e/access.test.ts: ["create"]',
@@ -32,10 +36,38 @@ test("no harness writes a role of its own for a component: what a test writes be
     'test/e2e/harness/share-driver.ts: ["use"]',
     // A stranger in the namespace of a driver.
     'test/e2e/provisioner-stored-calls.test.ts: ["get", "list", "update"]',
+    // Reads the rendered roles.
+    "test/e2e/rbac/rights.ts: verbs",
     // An owner who lends a Secret, and one single right of the shipped ones at a time.
     'test/e2e/rbac/share-lives.ts: ["get", "list", "watch"]',
     "test/e2e/rbac/trial.ts: [verb]",
     'test/e2e/shared-resource-admission.test.ts: ["get"]',
+    // The user who installs, with the rights that the guide lists.
+    "test/e2e/shared-resource-install.test.ts: --clusterrole=snapkeep-installer",
+  ]);
+});
+
+test("a role is found in whatever form a harness writes it", () => {
+  for (const text of [
+    'rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]',
+    "rules: [{ apiGroups, resources, verbs }]",
+    "const rule = { apiGroups, verbs, resources };",
+    "rules: [{ ...all, verbs: everything }]",
+    '{"rules":[{"verbs":["get"]}]}',
+    'kubectl("create", "clusterrole", "x", "--verb=get,list", "--resource=secrets")',
+    'kubectl("create", "clusterrolebinding", "x", "--clusterrole=cluster-admin")',
+    'roleRef: { kind: "ClusterRole", name: "edit" }',
+  ])
+    assert.notDeepEqual([...text.matchAll(roles)], [], text);
+  for (const text of ["verb: rule.verbs[0]", "const text = `may ${verbs.join()}`"])
+    assert.deepEqual([...text.matchAll(roles)], [], text);
+});
+
+test("a share driver is started with the account that ships", () => {
+  const others = found(/startShareDriver\([^;]*?kubeconfig: ([\w.]+[kK]ubeconfig)\b/g);
+  assert.deepEqual(others, [
+    // It takes the volumes away that a driver without one of its rights has left, and asks the API server for nothing.
+    "test/e2e/rbac/share-lives.ts: plane.kubeconfig",
   ]);
 });
 
