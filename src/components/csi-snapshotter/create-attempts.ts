@@ -12,7 +12,8 @@ import { edit } from "../../api/patches.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { createLru } from "../../base/lru.ts";
-import { isNewer, isSameOrOlder } from "../../kube/version.ts";
+import { createFence, laterOf } from "../../kube/fence.ts";
+import { isNewer } from "../../kube/version.ts";
 import { sidecarLimits } from "./limits.ts";
 import { confirmed, kind, withoutBeingCreated } from "./plan-steps.ts";
 
@@ -70,60 +71,52 @@ export interface CreateAttempts {
   about(content: VolumeSnapshotContent): CreateAttempt;
 }
 
-interface Attempt {
-  readonly createSent: "sent" | "released";
-  /** The version that the last request to remove the annotation names; "": there was none. */
-  readonly removedFrom: string;
-}
-
 export function createCreateAttempts(
   sidecarId: string,
   sizeMax: number = sidecarLimits.createAttemptsMax,
 ): CreateAttempts {
   /** The key is the uid of the content. */
-  const attempts = createLru<Attempt>(sizeMax);
+  const attempts = createLru<"sent" | "released">(sizeMax);
+  /** The mark is the annotation: which removals may still arrive. */
+  const fence = createFence(sizeMax);
   /** The key is the uid of the snapshot, which the name in CreateSnapshot is made from. */
   const namesSent = createLru<true>(sizeMax);
   let newest = "";
   /** Contents up to this version may have been forgotten. */
   let floor = "";
-  const remember = ({ metadata: { uid, resourceVersion } }: VolumeSnapshotContent, attempt: Attempt): void => {
+  const remember = (
+    { metadata: { uid, resourceVersion } }: VolumeSnapshotContent,
+    attempt: "sent" | "released",
+  ): void => {
     if (attempts.size() >= sizeMax && attempts.get(uid) === undefined) floor = newest;
     newest = laterOf(newest, resourceVersion);
     attempts.set(uid, attempt);
+    fence.use(uid);
   };
   const createSentFor = (content: VolumeSnapshotContent): CreateAttempt["createSent"] => {
     const { metadata } = content;
     const known = attempts.get(metadata.uid);
-    if (known !== undefined) return known.createSent;
+    if (known !== undefined) return known;
     if (namesSent.get(snapshotUidOf(content))) return "unknown";
     const isRemembered = floor === "" || isNewer(metadata.resourceVersion, floor);
     return isRemembered && metadata.annotations?.[annotations.snapshotterId] === sidecarId ? "never" : "unknown";
   };
-  const isRemovalPending = ({ metadata }: VolumeSnapshotContent): boolean => {
-    const { removedFrom = "" } = attempts.get(metadata.uid) ?? {};
-    return removedFrom !== "" && isSameOrOlder(metadata.resourceVersion, removedFrom);
-  };
   return {
     willCreate: (content) => {
-      const { removedFrom = "" } = attempts.get(content.metadata.uid) ?? {};
-      remember(content, { createSent: "sent", removedFrom });
+      remember(content, "sent");
       namesSent.set(snapshotUidOf(content), true);
     },
     willRemoveAnnotation: (content) => {
-      const { uid, resourceVersion } = content.metadata;
-      const { createSent = "released", removedFrom = "" } = attempts.get(uid) ?? {};
-      remember(content, { createSent, removedFrom: laterOf(removedFrom, resourceVersion) });
+      fence.willRemove(content);
+      remember(content, attempts.get(content.metadata.uid) ?? "released");
     },
     about: (content) => ({
       sidecarId,
       createSent: createSentFor(content),
-      isRemovalPending: isRemovalPending(content),
+      isRemovalPending: fence.mayLand(content),
     }),
   };
 }
 
 /** A malformed content may lack the reference. Without a uid CreateSnapshot is never sent. */
 const snapshotUidOf = ({ spec }: VolumeSnapshotContent): string => spec.volumeSnapshotRef?.uid ?? "";
-
-const laterOf = (one: string, other: string): string => (one === "" || isNewer(other, one) ? other : one);

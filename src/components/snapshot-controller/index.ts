@@ -1,20 +1,17 @@
 /** The snapshot-controller: three controllers over the same caches. This file connects the parts; plan*.ts decide. */
-import type { ClusterAction, CodedEvent } from "../../api/plan.ts";
-import { type KubeObject, keyOf, type PersistentVolumeClaim } from "../../api/types.ts";
+import type { CodedEvent } from "../../api/plan.ts";
+import { type KubeObject, keyOf } from "../../api/types.ts";
 import type { Backoff } from "../../base/backoff.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
-import { Fault } from "../../base/fault.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { createStores, watchStores } from "../../kube/stores.ts";
-import { type ActionHandlers, createActionHandlers } from "../../runtime/action-handlers.ts";
+import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { type ControllerObserver, createController, type Failure } from "../../runtime/controller.ts";
 import { createClaimLists } from "./claim-lists.ts";
 import { createMemory, type MemoryOptions } from "./memory.ts";
 import {
-  type ClaimView,
-  hasFinalizer,
   observeClaim,
   observeContent,
   observeSnapshot,
@@ -78,27 +75,6 @@ export interface SnapshotController {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/**
- * Between the decision to release a claim and the request, the evidence is read; meanwhile a content may have been created for the
- * claim, whose protection was certain then. So whether it is needed is asked again just before the request.
- */
-function guardRelease(
-  handlers: ActionHandlers<ClusterAction>,
-  viewOfClaim: (key: Key) => ClaimView | undefined,
-): ActionHandlers<ClusterAction> {
-  return {
-    ...handlers,
-    replace: async (action, signal) => {
-      const { ref, object } = action;
-      const isRelease = ref.kind === "PersistentVolumeClaim" && !hasFinalizer(object as PersistentVolumeClaim);
-      const view = isRelease ? viewOfClaim(keyIn(ref.namespace, ref.name)) : undefined;
-      if (view !== undefined && view.memory.protection === "certain" && isNeeded(view))
-        throw new Fault("Conflict", `claim ${keyIn(ref.namespace, ref.name)} is needed again`);
-      return handlers.replace(action, signal);
-    },
-  };
-}
-
 export function createSnapshotController(deps: SnapshotControllerDeps): SnapshotController {
   const { api, world, log, options, leading } = deps;
   const stores = createStores(storeTable, log);
@@ -119,12 +95,15 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     onProtected: (claim) => {
       for (const key of stores.VolumeSnapshot.keysBy("unreadyOf", keyOf(claim))) snapshots.trigger(key);
     },
+    isNeeded: (claim) => {
+      const view = observeClaim(stores, context(), keyOf(claim));
+      return view !== undefined && view.memory.protection === "certain" && isNeeded(view);
+    },
     onCreationEnd: (claim) => claims.trigger(keyOf(claim)),
   });
   const context = (): SnapshotContext => ({ options, memory, nowMs: world.now() });
-  const handlers = guardRelease(
-    memory.aroundHandlers(createActionHandlers({ api: memory.throughApi(api), stores, leading, record: deps.record })),
-    (key) => observeClaim(stores, context(), key),
+  const handlers = memory.aroundHandlers(
+    createActionHandlers({ api: memory.throughApi(api), stores, leading, record: deps.record }),
   );
   const shared = (name: string) => ({
     name,

@@ -1,6 +1,7 @@
 /**
  * What this process remembers and no cache shows. Phases and rules never depend on it; plans use it to write less, or to ask the
  * server before they do what cannot be undone. Store events and action handlers write it, and `noteClaim` once per reconcile.
+ * claim-protection.ts and content-creations.ts lie in src/runtime: other components take snapshots of claims, too.
  *
  * active-sidecars.ts    holds  per driver and node, the sidecar that wrote last
  *                       bound  memoryLimits.activeSidecarMsMax after its last write
@@ -36,12 +37,14 @@ import { keyOf, type PersistentVolumeClaim, type VolumeSnapshot } from "../../ap
 import { keyIn, type Millis } from "../../base/brand.ts";
 import type { World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
+import type { Protection } from "../../kube/fence.ts";
 import type { ActionHandlers } from "../../runtime/action-handlers.ts";
+import { createClaimProtection } from "../../runtime/claim-protection.ts";
+import { createContentCreations } from "../../runtime/content-creations.ts";
 import { type ActiveSidecars, createActiveSidecars } from "./active-sidecars.ts";
-import { createClaimProtection } from "./claim-protection.ts";
-import { createContentCreations } from "./content-creations.ts";
 import { createDeletedSnapshots } from "./deleted-snapshots.ts";
 import { createIdleTimes } from "./idle-times.ts";
+import { memoryLimits } from "./limits.ts";
 import { createMissingClaims } from "./missing-claims.ts";
 import { createMissingSnapshots } from "./missing-snapshots.ts";
 import {
@@ -54,9 +57,6 @@ import {
 } from "./observe.ts";
 import { allRestoredSnapshotKeys, mayBlock } from "./restoring.ts";
 import type { SnapshotStores } from "./triggers.ts";
-
-/** Whether our finalizer protects a claim. doubtful: it is on, and a request that removes it may be under way. */
-export type Protection = "none" | "doubtful" | "certain";
 
 /** All that is kept of an object that is gone. */
 export interface ObjectName {
@@ -141,6 +141,8 @@ export interface MemoryOptions {
   wereClaimsReadFor(snapshot: VolumeSnapshot): boolean;
   /** The protection of the claim has become certain, after the watch has already shown its finalizer. */
   onProtected(claim: PersistentVolumeClaim): void;
+  /** Asked just before a claim is released: it may be needed again since that was decided. */
+  isNeeded(claim: PersistentVolumeClaim): boolean;
   /** A create request for a content of this claim has ended: the claim may be released if nothing else needs it. */
   onCreationEnd(claim: PersistentVolumeClaim): void;
 }
@@ -151,14 +153,19 @@ export function createMemory({
   world,
   wereClaimsReadFor,
   onProtected,
+  isNeeded,
   onCreationEnd,
   ...replaced
 }: MemoryOptions): Memory {
   const sidecars = replaced.activeSidecars ?? createActiveSidecars(world);
-  const protection = createClaimProtection((claim) => {
-    const cached = stores.PersistentVolumeClaim.get(keyOf(claim));
-    // Otherwise the event that brings the finalizer triggers the snapshots.
-    if (cached !== undefined && hasFinalizer(cached)) onProtected(claim);
+  const protection = createClaimProtection({
+    onCertain: (claim) => {
+      const cached = stores.PersistentVolumeClaim.get(keyOf(claim));
+      // Otherwise the event that brings the finalizer triggers the snapshots.
+      if (cached !== undefined && hasFinalizer(cached)) onProtected(claim);
+    },
+    isNeeded,
+    sizeMax: memoryLimits.protectedClaimsMax,
   });
   const protectionOf = replaced.protectionOf ?? protection.of;
   const creations = createContentCreations({
@@ -210,7 +217,7 @@ export function createMemory({
       wasSnapshotDeletedUnready:
         spec.volumeSnapshotRef?.uid !== undefined && deletedSnapshots.wasDeletedUnready(spec.volumeSnapshotRef.uid),
     }),
-    noteClaim: (claim, isNeeded) => idleTimes.note(claim, isNeeded),
+    noteClaim: idleTimes.note,
     throughApi: protection.through,
     aroundHandlers: (handlers) => ({
       ...handlers,

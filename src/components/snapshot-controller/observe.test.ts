@@ -32,6 +32,7 @@ const forMemory = {
   world: { elapsed: () => 0 },
   wereClaimsReadFor: () => false,
   onProtected: () => undefined,
+  isNeeded: () => false,
   onCreationEnd: () => undefined,
 };
 

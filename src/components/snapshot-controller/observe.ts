@@ -204,9 +204,6 @@ function defaultClassesOf(stores: SnapshotCaches, driver: string | undefined): r
 export const hasFinalizer = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.finalizers?.includes(finalizers.claimAsSource) === true;
 
-/** Moving our finalizer within the list is a write that changes nothing else. With ours alone there is nothing to move. */
-export const isRenewable = ({ metadata }: PersistentVolumeClaim): boolean => (metadata.finalizers?.length ?? 0) > 1;
-
 export function observeClaim(
   stores: SnapshotCaches,
   { options, memory, nowMs }: SnapshotContext,

@@ -11,7 +11,7 @@
  * free:        no snapshot needs the claim, and it does not have our finalizer.
  * unprotected: a snapshot needs the claim, and it does not have our finalizer yet.
  * doubtful:    a snapshot needs the claim, and our finalizer is on, but a request that removes it may still arrive
- *              (claim-protection.ts). No content is created for the claim until another write has made that request fail.
+ *              (kube/fence.ts). No content is created for the claim until another write has made that request fail.
  * protected:   a snapshot needs the claim, and our finalizer is on for certain.
  * idle:        no snapshot needs the claim, and our finalizer is on. It is removed soon.
  */

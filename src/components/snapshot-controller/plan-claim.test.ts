@@ -5,7 +5,8 @@ import { aClaimView, aSnapshotView, type SnapshotParts } from "../../../test/vie
 import { annotations, finalizers } from "../../api/names.ts";
 import type { ReasonCode } from "../../api/reasons.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
-import type { MissingSnapshot, Protection } from "./memory.ts";
+import type { Protection } from "../../kube/fence.ts";
+import type { MissingSnapshot } from "./memory.ts";
 import { type ClaimPhase, claimPhaseOf } from "./phase-claim.ts";
 import { planSnapshot } from "./plan.ts";
 import { planClaim } from "./plan-claim.ts";

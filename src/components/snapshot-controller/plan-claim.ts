@@ -5,12 +5,13 @@
  */
 
 import { finalizers } from "../../api/names.ts";
-import { editByReplacing, renewByReplacing } from "../../api/patches.ts";
+import { editByReplacing } from "../../api/patches.ts";
 import type { ClusterAction } from "../../api/plan.ts";
 import type { PersistentVolumeClaim } from "../../api/types.ts";
 import { unreachable } from "../../base/brand.ts";
+import { renewal } from "../../kube/fence.ts";
 import { contentAsSeen } from "../../rules/evidence.ts";
-import { type ClaimView, isRenewable, type SnapshotFacts } from "./observe.ts";
+import type { ClaimView, SnapshotFacts } from "./observe.ts";
 import { claimPhaseOf, neededBy, needsClaim } from "./phase-claim.ts";
 import { type ControllerPlan, doing, waiting } from "./plan-steps.ts";
 import { inUse, why } from "./reasons.ts";
@@ -52,7 +53,7 @@ function planRenewal({ facts }: ClaimView): ControllerPlan {
   if (!isAwaited(facts)) return doing(inUse(claim, neededBy(facts)));
   return doing(
     why("Writes", "our finalizer is renewed: a request that removes it may be under way"),
-    isRenewable(claim) ? renewByReplacing(kind, claim, finalizers.claimAsSource) : release(claim),
+    renewal(kind, claim, finalizers.claimAsSource),
   );
 }
 

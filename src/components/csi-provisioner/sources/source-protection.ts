@@ -4,18 +4,16 @@
  *
  * In use is a source that a stored call names, or that a call in this process is about to be sent for.
  *
- * The finalizer in the cache is not enough: a request that removes it may still be on its way, sent by this process, which got no reply,
- * or by a predecessor. It names the version that it was decided for, so any later write makes it fail. Therefore a source counts as
- * protected when this process has put the finalizer on, or renewed it, and has sent no removal since.
- *
- * Memory: a word for each of the last sources, up to a bound. What is lost with it: a finalizer is renewed once more than needed.
+ * The finalizer in the cache is not enough: a request that removes it may still land (kube/fence.ts). A source counts as protected
+ * when this process has put the finalizer on, or renewed it, and has sent no removal since.
  */
-import { editByReplacing, renewByReplacing } from "../../../api/patches.ts";
+import { editByReplacing } from "../../../api/patches.ts";
 import type { ClusterAction } from "../../../api/plan.ts";
 import type { PersistentVolumeClaim, VolumeSnapshot } from "../../../api/types.ts";
 import type { Key } from "../../../base/brand.ts";
 import { Fault } from "../../../base/fault.ts";
-import { createLru } from "../../../base/lru.ts";
+import { createFence, isRenewable, renewal } from "../../../kube/fence.ts";
+import { replaceNoted } from "../../../kube/fenced-writes.ts";
 import type { IntentLog } from "../stored-calls/intent-log.ts";
 import { type SourceObject, sourceFinalizers } from "./source.ts";
 
@@ -48,41 +46,40 @@ export function createSourceProtection(options: SourceProtectionOptions): Source
   const writing = new Map<string, Promise<void>>();
   const idOf = ({ kind, key }: SourceObject): string => `${kind} ${key}`;
 
-  /** Keyed by the uid of the source. */
-  const known = createLru<"held" | "releasing">(sourcesMax);
+  const fence = createFence(sourcesMax);
   const objectOf = ({ kind, key }: SourceObject): VolumeSnapshot | PersistentVolumeClaim | undefined =>
     kind === "snapshot" ? options.snapshotOf(key) : options.claimOf(key);
   const kindOf = ({ kind }: SourceObject) => (kind === "snapshot" ? "VolumeSnapshot" : "PersistentVolumeClaim");
-  const perform = async (actions: readonly ClusterAction[], signal: AbortSignal): Promise<void> => {
-    for (const action of actions) await options.replace(action as ReplaceAction, signal);
+  const perform = async (actions: readonly ClusterAction[], own: string, signal: AbortSignal): Promise<void> => {
+    for (const action of actions as readonly ReplaceAction[])
+      await replaceNoted(fence, own, action.object, async () => {
+        await options.replace(action, signal);
+        return action.object;
+      });
   };
 
   const remove = async (source: SourceObject, signal: AbortSignal): Promise<void> => {
     const object = objectOf(source);
     if (object === undefined) return;
-    const actions = editByReplacing(kindOf(source), object, { removeFinalizers: [sourceFinalizers[source.kind]] });
-    if (actions.length > 0) known.set(object.metadata.uid, "releasing");
-    await perform(actions, signal);
-    known.delete(object.metadata.uid);
+    const own = sourceFinalizers[source.kind];
+    await perform(editByReplacing(kindOf(source), object, { removeFinalizers: [own] }), own, signal);
+    fence.forget(object.metadata.uid);
   };
   const put = async (source: SourceObject, signal: AbortSignal): Promise<void> => {
     const object = objectOf(source);
     if (object === undefined) return;
-    const { uid, finalizers, deletionTimestamp } = object.metadata;
     const own = sourceFinalizers[source.kind];
-    const isOn = finalizers?.includes(own) === true;
+    const protection = fence.protectionBy(own, object);
+    if (protection === "certain") return;
     // Kubernetes allows no new finalizers on what is being deleted.
-    if (isOn ? known.get(uid) === "held" : deletionTimestamp !== undefined) return;
-    const actions = isOn
-      ? renewByReplacing(kindOf(source), object, own)
-      : editByReplacing(kindOf(source), object, { addFinalizers: [own] });
-    if (actions.length === 0 && known.get(uid) === "releasing") {
-      // Where nothing can be renewed, the removal is sent again: then its outcome is known.
-      await remove(source, signal);
-      return put(source, signal);
-    }
-    await perform(actions, signal);
-    known.set(uid, "held");
+    if (protection === "none" && object.metadata.deletionTimestamp !== undefined) return;
+    const wanted =
+      protection === "none"
+        ? editByReplacing(kindOf(source), object, { addFinalizers: [own] })
+        : renewal(kindOf(source), object, own);
+    await perform(wanted, own, signal);
+    // It was alone, and had to be removed first.
+    if (protection === "doubtful" && !isRenewable(own, object)) return put(source, signal);
   };
   const start = (source: SourceObject, wants: "finalizer" | "no finalizer", signal: AbortSignal): Promise<void> => {
     const id = idOf(source);

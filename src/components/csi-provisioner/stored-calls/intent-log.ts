@@ -16,6 +16,7 @@ import { equal } from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
 import { controllerUnder, type World } from "../../../base/world.ts";
 import type { KubeApi } from "../../../kube/api.ts";
+import { writeUntilCarriedOut } from "../../../kube/fenced-writes.ts";
 import type { LeaseTerm } from "../../../kube/lease-record.ts";
 import { createLimiter } from "../../../kube/limiter.ts";
 import { notLeading } from "../../../runtime/action-handlers.ts";
@@ -79,7 +80,6 @@ const idBytesMax = 256;
 const flushMs: Millis = 1_000;
 /** How long a call waits for others to end when all together would be too large. */
 const roomMsMax: Millis = 60_000;
-const triesMax = 4;
 /**
  * How often a burst writes. On an idle machine a write is over before the next claim comes, and each would cost a write of its own; a
  * fifth of a second costs a burst nothing, because kube-controller-manager binds its claims one after the other.
@@ -185,33 +185,34 @@ export function createIntentLog(options: IntentLogOptions): IntentLog {
   };
 
   /** Another leader may have written: what it has added is kept. */
-  const write = async (signal: AbortSignal): Promise<void> => {
-    for (let tries = 1; ; tries++) {
-      if (!leading()) throw notLeading();
-      try {
-        return await writeOnce(signal);
-      } catch (reason) {
-        if (!isFault(reason, "Conflict", "AlreadyExists", "NotFound") || tries === triesMax) throw reason;
+  const write = (signal: AbortSignal): Promise<void> =>
+    writeUntilCarriedOut(
+      async () => {
+        if (!leading()) throw notLeading();
+        await writeOnce(signal);
+      },
+      async () => {
         for (const volumeName of await read(signal)) options.adopted?.(volumeName);
-      }
-    }
-  };
+      },
+    );
 
   /**
-   * A request of the predecessor may still be on its way: it would remove calls that are repeated here (see `nextLease`), or store one
-   * that is never sent, also where there is nothing yet.
+   * A request of the predecessor may still land: it would remove calls that are repeated here (see `nextLease`), or store one that is
+   * never sent, also where there is nothing yet.
    */
-  const fence = async (signal: AbortSignal): Promise<void> => {
-    for (let tries = 1; ; tries++)
-      try {
-        return await writeOnce(signal);
-      } catch (reason) {
-        // Without the right to write nothing is created; what is stored already can be deleted all the same.
-        if (entries.size === 0 && isFault(reason, "PermissionDenied")) return log.warn(cannotWrite, { lease: ref });
-        if (!isFault(reason, "Conflict", "AlreadyExists", "NotFound") || tries === triesMax) throw reason;
-        await reload(signal);
-      }
-  };
+  const fence = (signal: AbortSignal): Promise<void> =>
+    writeUntilCarriedOut(
+      async () => {
+        try {
+          await writeOnce(signal);
+        } catch (reason) {
+          // Without the right to write nothing is created; what is stored already can be deleted all the same.
+          if (entries.size > 0 || !isFault(reason, "PermissionDenied")) throw reason;
+          log.warn(cannotWrite, { lease: ref });
+        }
+      },
+      () => reload(signal),
+    );
   const reload = async (signal: AbortSignal): Promise<void> => {
     for (const volumeName of [...entries.keys()]) drop(volumeName);
     stored = new Set();

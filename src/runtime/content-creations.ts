@@ -3,10 +3,10 @@
  * have been released meanwhile: so the protection is checked again just before the request, and from then on the claim is not
  * released until the reply is in the cache or the request has failed.
  */
-import type { ClusterAction } from "../../api/plan.ts";
-import type { Draft, PersistentVolumeClaim } from "../../api/types.ts";
-import { Fault } from "../../base/fault.ts";
-import type { ActionHandler } from "../../runtime/action-handlers.ts";
+import type { ClusterAction } from "../api/plan.ts";
+import type { Draft, PersistentVolumeClaim } from "../api/types.ts";
+import { Fault } from "../base/fault.ts";
+import type { ActionHandler } from "./action-handlers.ts";
 
 type Creation = Extract<ClusterAction, { readonly kind: "create" }>;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClaim, aContent } from "../../../test/builders.ts";
-import { Fault, type FaultCode } from "../../base/fault.ts";
+import { aClaim, aContent } from "../../test/builders.ts";
+import { Fault, type FaultCode } from "../base/fault.ts";
 import { createContentCreations } from "./content-creations.ts";
 
 const claim = aClaim();

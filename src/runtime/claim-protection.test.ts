@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aClaim } from "../../../test/builders.ts";
-import { createFakeKube, type Hook } from "../../../test/fake-kube.ts";
-import { finalizers } from "../../api/names.ts";
-import type { PersistentVolumeClaim } from "../../api/types.ts";
-import { Fault } from "../../base/fault.ts";
+import { aClaim } from "../../test/builders.ts";
+import { createFakeKube, type Hook } from "../../test/fake-kube.ts";
+import { finalizers } from "../api/names.ts";
+import type { PersistentVolumeClaim } from "../api/types.ts";
+import { Fault } from "../base/fault.ts";
 import { createClaimProtection } from "./claim-protection.ts";
 
 const other = "kubernetes.io/pvc-protection";
@@ -15,10 +15,22 @@ const withFinalizers = (claim: PersistentVolumeClaim, ...names: readonly string[
 });
 
 /** A protected claim on a server whose writes the hook can make fail, and a process that knows nothing of it yet. */
-async function setUp({ hook, sizeMax }: { hook?: Hook; sizeMax?: number } = {}) {
+async function setUp({
+  hook,
+  sizeMax = 10,
+  isNeeded = false,
+}: {
+  hook?: Hook;
+  sizeMax?: number;
+  isNeeded?: boolean;
+} = {}) {
   const kube = createFakeKube(hook);
   const certain: string[] = [];
-  const protection = createClaimProtection((claim) => certain.push(claim.metadata.name), sizeMax);
+  const protection = createClaimProtection({
+    onCertain: (claim) => certain.push(claim.metadata.name),
+    isNeeded: () => isNeeded,
+    sizeMax,
+  });
   const found = await kube.create("PersistentVolumeClaim", withFinalizers(aClaim(), other, own));
   const api = protection.through(kube);
   const write = (claim: PersistentVolumeClaim, ...names: readonly string[]) =>
@@ -71,4 +83,17 @@ test("deleted claims are forgotten, and the oldest claims when there are too man
   const renewed = await write(found, own, other);
   protection.see(renewed, undefined);
   assert.equal(protection.of(renewed), "doubtful");
+});
+
+test("a claim that is needed again is not released, and keeps its protection", async () => {
+  let sent = 0;
+  const { protection, found, write } = await setUp({
+    isNeeded: true,
+    hook: ({ verb }, when) => {
+      if (verb === "replace" && when === "before") sent += 1;
+    },
+  });
+  const renewed = await write(found, own, other);
+  await assert.rejects(write(renewed, other), { code: "Conflict", message: /needed again/ });
+  assert.deepEqual([sent, protection.of(renewed)], [1, "certain"]);
 });
