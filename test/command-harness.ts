@@ -6,7 +6,7 @@ import { draftOf } from "../src/api/builders.ts";
 import { type CrdDraft, snapshotCrds } from "../src/api/crds/index.ts";
 import { kubeconfigText } from "../src/apiserver/serve/kubeconfig.ts";
 import { createApiServer } from "../src/apiserver/server.ts";
-import type { Handler, HttpRequest } from "../src/base/http.ts";
+import type { Handler, HttpRequest, HttpResponse } from "../src/base/http.ts";
 import { silent } from "../src/base/log.ts";
 import { realWorld, type World } from "../src/base/world.ts";
 import { commands } from "../src/cli/commands.ts";
@@ -39,6 +39,8 @@ export interface HarnessOptions {
   readonly world?: World;
   /** Awaited before the API server looks at a request of a program; the tests' own client does not come this way. */
   beforeRequest?(request: HttpRequest): Promise<unknown> | undefined;
+  /** What a program is answered instead of what the API server would say. */
+  answer?(request: HttpRequest): HttpResponse | undefined;
 }
 
 /** An API server with the CRDs, and a driver with these capabilities; whatever is started ends with the test. */
@@ -51,7 +53,7 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
   const api = createApiServer({ world: realWorld, definitions });
   const held: Handler = async (request) => {
     await beforeRequest?.(request);
-    return api.handler(request);
+    return options.answer?.(request) ?? api.handler(request);
   };
   const server = await overHttp(held, { address: { host: "127.0.0.1", port: 0 }, log: silent, world: realWorld });
   const ends: Promise<unknown>[] = [api.run(stop.signal)];
@@ -74,6 +76,9 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
     }),
     serve(Controller, {
       controllerGetCapabilities: () => ({ capabilities: capabilities.map(rpc) }),
+      createVolume: ({ name, capacityRange }) => ({
+        volume: { volumeId: name, capacityBytes: capacityRange?.requiredBytes ?? 1n },
+      }),
       async createSnapshot({ name, sourceVolumeId }, signal) {
         await beforeCut?.(name, signal);
         return { snapshot: { snapshotId: name, sourceVolumeId, sizeBytes: 1n, readyToUse: true, creationTime } };

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Handler, HttpRequest, HttpResponse } from "../src/base/http.ts";
 import { parse, print } from "../src/base/json.ts";
 import { type ClientOptions, createClient } from "../src/kube/client.ts";
+import { createLimiter, type RateLimit } from "../src/kube/limiter.ts";
 import { createVirtualWorld } from "./virtual-world.ts";
 
 export const ok = (value: unknown, status = 200): HttpResponse => ({ status, headers: {}, body: print(value) });
@@ -34,7 +35,7 @@ export const ref = { kind: "ConfigMap", namespace: "team", name: "a" } as const;
 /** A client whose requests are answered in turn; the last answer repeats. */
 export function scripted(
   answers: readonly (HttpResponse | (() => Promise<HttpResponse>))[],
-  options: Partial<ClientOptions> = {},
+  { rateLimit, ...options }: Partial<ClientOptions> & { readonly rateLimit?: RateLimit | undefined } = {},
 ) {
   const asked: HttpRequest[] = [];
   const handler: Handler = async (request) => {
@@ -44,7 +45,8 @@ export function scripted(
     return typeof answer === "function" ? answer() : answer;
   };
   const world = createVirtualWorld();
-  return { client: createClient({ handler, world, ...options }), asked, world };
+  const limiter = rateLimit && createLimiter(rateLimit, world);
+  return { client: createClient({ handler, world, limiter, ...options }), asked, world };
 }
 
 export const bodyOf = (request: HttpRequest | undefined): unknown => parse(String(request?.body));

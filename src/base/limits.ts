@@ -105,6 +105,8 @@ export const limits = {
   /** sockaddr_un has 108 bytes, the last of them zero. */
   socketPathBytesMax: 107,
   shutdownMsMax: 25_000,
+  /** For a controller that shares its process with others and has lost its lease: longer than running work may take to end. */
+  controllerDrainMsMax: 30_000,
   serveHandshakeMsMax: 5_000,
   serveHeadersMsMax: 10_000,
   serveRequestMsMax: 60_000,

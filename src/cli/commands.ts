@@ -36,6 +36,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/csi-provisioner.ts"),
   },
   {
+    name: "csi-sidecars",
+    summary: "Run csi-snapshotter and csi-provisioner in one process, each with its own lease.",
+    kind: "component",
+    load: () => import("./commands/csi-sidecars.ts"),
+  },
+  {
     name: "webhook",
     summary: "Validate snapshot objects, claims, shares and the volumes of pods when they are created or updated.",
     kind: "component",

@@ -12,7 +12,7 @@ import { socketPathOf } from "./address.ts";
 import { type Capabilities, capabilitiesOf, controllerCapabilitiesOf } from "./capabilities.ts";
 import { checkedDriverName } from "./driver-name.ts";
 import { Controller, GroupController, Identity, Node } from "./gen/csi_pb.js";
-import { createGrpcCore, type RefuseCall } from "./grpc.ts";
+import { createGrpcCore, type GrpcChannel, type RefuseCall } from "./grpc.ts";
 import { deadlined, layered, logged, measured, type Sample } from "./layers.ts";
 import { socketProblem } from "./socket-problem.ts";
 import { type ServiceClient, type Unary, type UnaryCallOptions, unaryMethodsOf } from "./wire.ts";
@@ -34,6 +34,8 @@ export interface CsiSocketOptions extends CsiClientOptions {
   /** Told each time an established connection breaks; the next call connects again by itself. */
   readonly onConnectionLoss?: (() => void) | undefined;
   readonly refusal?: RefuseCall | undefined;
+  /** The connection of the process, where several controllers use the driver; absent: one of its own. */
+  readonly channel?: GrpcChannel | undefined;
 }
 
 export interface CsiClient {
@@ -50,7 +52,7 @@ export interface CsiClient {
 }
 
 export function createCsiClient(options: CsiSocketOptions): CsiClient {
-  const core = createGrpcCore(options.address, options);
+  const core = options.channel?.open(options) ?? createGrpcCore(options.address, options);
   const path = socketPathOf(options.address);
   return createCsiClientOver(core.call, options, { close: core.close, findProblem: () => socketProblem(path) });
 }

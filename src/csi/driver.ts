@@ -5,7 +5,7 @@ import type { World } from "../base/world.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { type CsiClient, type CsiClientOptions, createCsiClient, createCsiClientOver } from "./client.ts";
 import { createCurrentCapabilities } from "./current-capabilities.ts";
-import type { RefuseCall } from "./grpc.ts";
+import type { GrpcChannel, RefuseCall } from "./grpc.ts";
 import type { Unary } from "./wire.ts";
 
 type Capability = Capabilities["controller"] extends ReadonlySet<infer Name> ? Name : never;
@@ -33,6 +33,8 @@ export interface DriverOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly refusal: RefuseCall;
+  /** The connection of the process, where several controllers use the driver; absent: one of its own. */
+  readonly channel?: GrpcChannel | undefined;
   /** How long each call took. The driver's name is "unknown-driver" until the driver has replied. */
   readonly seconds: CallSeconds;
   /** A driver without this capability is refused. */
@@ -43,7 +45,7 @@ export interface DriverOptions {
 
 /** Waits until the driver is ready; only the signal ends the wait. */
 export async function openDriver(options: DriverOptions): Promise<Driver> {
-  const { address, calls, world, log, signal } = options;
+  const { address, calls, world, log, signal, channel, refusal } = options;
   let name = "unknown-driver";
   let connectionLost = (): void => undefined;
   const listeners: (() => void)[] = [];
@@ -57,8 +59,9 @@ export async function openDriver(options: DriverOptions): Promise<Driver> {
   const onConnectionLoss = (): void => connectionLost();
   const csi =
     calls === undefined
-      ? createCsiClient({ ...clientOptions, address, refusal: options.refusal, onConnectionLoss })
+      ? createCsiClient({ ...clientOptions, address, channel, refusal, onConnectionLoss })
       : createCsiClientOver(calls, clientOptions);
+  if (channel !== undefined) signal.addEventListener("abort", csi.close, { once: true });
   await csi.probeUntilReady(signal);
   name = await csi.pluginName(signal);
   const first = await csi.controllerCapabilities(signal);

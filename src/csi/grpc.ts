@@ -48,15 +48,39 @@ interface GrpcOptions {
   readonly refusal?: RefuseCall | undefined;
 }
 
-export function createGrpcCore(address: string, { onConnectionLoss, refusal }: GrpcOptions = {}): GrpcCore {
+/** One connection to a socket, for any number of callers. */
+export interface GrpcChannel {
+  readonly address: string;
+  /** `close` of a caller leaves the connection to the others. */
+  open(options?: GrpcOptions): GrpcCore;
+  close(): void;
+}
+
+export function createGrpcChannel(address: string): GrpcChannel {
   const path = socketPathOf(address);
   const client = new Client(`unix:${path}`, credentials.createInsecure(), channelOptions);
-  const channel = client.getChannel();
-  if (onConnectionLoss !== undefined) watchForLoss(channel, onConnectionLoss);
+  const listeners = new Set<() => void>();
+  const onLoss = (): void => {
+    for (const listener of listeners) listener();
+  };
+  watchForLoss(client.getChannel(), onLoss);
   return {
-    call: (call, signal) => send({ client, path, refusal }, call, signal),
+    address,
+    open: ({ onConnectionLoss, refusal } = {}) => {
+      const listener = (): void => onConnectionLoss?.();
+      listeners.add(listener);
+      return {
+        call: (call, signal) => send({ client, path, refusal }, call, signal),
+        close: () => void listeners.delete(listener),
+      };
+    },
     close: () => client.close(),
   };
+}
+
+export function createGrpcCore(address: string, options: GrpcOptions = {}): GrpcCore {
+  const { open, close } = createGrpcChannel(address);
+  return { ...open(options), close };
 }
 
 interface Line {

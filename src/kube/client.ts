@@ -26,7 +26,7 @@ import type {
 import { createCaller, type Measure, type Outgoing } from "./call.ts";
 import { listAll, listPages } from "./client-list.ts";
 import { watchPath } from "./client-watch.ts";
-import { createLimiter, type RateLimit } from "./limiter.ts";
+import type { Limiter } from "./limiter.ts";
 import { type Adoption, adopt, parseResponse, type ReadText } from "./objects.ts";
 import { bodyOfPatch, faultOfPatch, queryOfPatch, typeOfPatch } from "./patches.ts";
 import { withQuery } from "./query.ts";
@@ -40,7 +40,7 @@ export interface ClientOptions {
   /** Up to the first slash it also is the default field manager. */
   readonly userAgent?: string | undefined;
   /** None unless asked for: the server has priority and fairness of its own. */
-  readonly rateLimit?: RateLimit | undefined;
+  readonly limiter?: Limiter | undefined;
   readonly measure?: Measure | undefined;
   readonly managedFields?: "keep" | "strip" | undefined;
   /** Objects are never changed: where many clients live in one process, what one has read will do for all. */
@@ -50,8 +50,7 @@ export interface ClientOptions {
 export function createClient(
   options: ClientOptions,
 ): KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader & VersionFinder {
-  const { handler, world, versions, userAgent = "snapkeep", managedFields = "strip", read = parse } = options;
-  const limiter = options.rateLimit === undefined ? undefined : createLimiter(options.rateLimit, world);
+  const { handler, world, limiter, versions, userAgent = "snapkeep", managedFields = "strip", read = parse } = options;
   const spoken: SpokenVersions = new Map();
   const caller = createCaller({ handler, world, limiter, measure: options.measure });
 

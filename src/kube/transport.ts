@@ -12,6 +12,8 @@ import { attempt, mayReplay, type Refusal, type Wire } from "./transport-send.ts
 
 export interface Transport {
   readonly handler: Handler;
+  /** The same connections, for requests that this guard may refuse. */
+  guarded(refusal: Refusal): Handler;
   /** Closes every connection, also those in use. */
   close(): void;
 }
@@ -38,8 +40,8 @@ export function createTransport(target: Target, options: TransportOptions = {}):
     return pool;
   };
 
-  const exchange = async (request: Outgoing, credential: Credential): Promise<HttpResponse> => {
-    const wire: Wire = { target, pool: await poolFor(credential), responseBytesMax, refusal: options.refusal };
+  const exchange = async (request: Outgoing, credential: Credential, refusal?: Refusal): Promise<HttpResponse> => {
+    const wire: Wire = { target, pool: await poolFor(credential), responseBytesMax, refusal };
     const first = await attempt(wire, request, credential.headers);
     if (first.kind === "answer") return first.response;
     if (!mayReplay(request, first)) throw faultOfFailure(first.reason, target, first.reached);
@@ -50,21 +52,26 @@ export function createTransport(target: Target, options: TransportOptions = {}):
     throw faultOfFailure(second.reason, target, second.reached);
   };
 
-  return {
-    handler: async (request: Outgoing) => {
+  const guarded =
+    (refusal: Refusal | undefined): Handler =>
+    async (request: Outgoing) => {
       request.onProgress?.("waiting"); // A plugin that brings credentials may take its time, too.
       const credential = await target.credentials.current();
-      const response = await exchange(request, credential);
+      const response = await exchange(request, credential, refusal);
       if (response.status !== 401) return response;
       // A request rejected with 401 had no effect and may be repeated once, with new credentials.
       target.credentials.refused(credential);
       request.onProgress?.("waiting");
       const renewed = await target.credentials.current();
       if (isSameCredential(renewed, credential)) throw unauthenticated(target);
-      const again = await exchange(request, renewed);
+      const again = await exchange(request, renewed, refusal);
       if (again.status === 401) throw unauthenticated(target);
       return again;
-    },
+    };
+
+  return {
+    handler: guarded(options.refusal),
+    guarded,
     close: () => {
       for (const pool of pools) pool.destroy();
       pools = [];

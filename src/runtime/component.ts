@@ -6,23 +6,21 @@
  *
  * The wait for the API server's first reply has a bound (`waitMsMax`). After it only a lost lease ends the process.
  */
-import { hostname } from "node:os";
 import type { KindName } from "../api/kinds.ts";
 import type { Backoff } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
-import { Fault } from "../base/fault.ts";
+import type { GrpcChannel } from "../csi/grpc.ts";
 import type { KubeApi, PathAsker, PathReader, VersionFinder } from "../kube/api.ts";
-import { createEventRecorder, type EventRecorder } from "../kube/events.ts";
-import type { Leadership } from "../kube/lease.ts";
+import type { EventRecorder } from "../kube/events.ts";
 import type { LeaseTerm } from "../kube/lease-record.ts";
-import type { kubeFlags, workFlags } from "./common-flags.ts";
-import { type Connection, connect, type RateFlags } from "./connect.ts";
+import type { kubeFlags } from "./common-flags.ts";
+import { type Connection, type ConnectOptions, connect, type RateFlags } from "./connect.ts";
 import type { ControllerObserver } from "./controller.ts";
-import { type LeaderOptions, runElected } from "./election.ts";
 import type { Options } from "./flag-kinds.ts";
 import { type Component, type Frame, type FrameInput, type ProcessContext, runFrame } from "./frame.ts";
-import { createLeaderGuard, type LeaderGuard } from "./leader-guard.ts";
-import { controllerObservers, requestMeasure } from "./measure.ts";
+import type { LeaderGuard } from "./leader-guard.ts";
+import { requestMeasure } from "./measure.ts";
+import { createTurn, type TurnOptions } from "./turn.ts";
 
 /** What a component that works on the Kubernetes API is built from: by a command, by `snapkeep up`, by the simulation. */
 export interface ComponentContext extends ProcessContext {
@@ -32,6 +30,8 @@ export interface ComponentContext extends ProcessContext {
   readonly workers: number;
   readonly backoff: Backoff;
   readonly resyncMs: Millis;
+  /** The connection to a driver that other controllers of the process use too; absent: each has its own. */
+  channelTo?(address: string): GrpcChannel;
   /** Asked before every write. */
   leading(): boolean;
   /** Which turn of the component's lease this process has; undefined: there is no election. */
@@ -55,98 +55,45 @@ export interface ComponentSpec {
   start(context: ComponentContext): Promise<Component>;
 }
 
-export interface ComponentInput extends FrameInput {
-  readonly options: FrameInput["options"] & Options<typeof kubeFlags & typeof workFlags> & LeaderOptions;
+export interface ConnectedInput extends FrameInput {
+  readonly options: FrameInput["options"] & Options<typeof kubeFlags>;
+}
+
+export interface ComponentInput extends ConnectedInput {
+  readonly options: ConnectedInput["options"] & TurnOptions;
 }
 
 /** Returns the exit code. Failures are thrown; the caller prints them as one line. */
 export async function runComponent(input: ComponentInput, spec: ComponentSpec): Promise<number> {
-  const { options } = input;
-  let elects = options.leaderElection === true;
-  let leadership: Leadership | undefined;
-  const leading = (): boolean => !elects || leadership?.stillLeading() === true;
-  const leaderGuard = createLeaderGuard(leading);
+  const turn = createTurn(input.options, spec);
   const health = {
     // Also without an election: a probe in a manifest must not fail because of a flag.
-    "leader-election": () => (leadership?.stillLeading() === false ? "the lease is lost" : undefined),
+    "leader-election": () => (turn.isLost() ? "the lease is lost" : undefined),
   };
   return runFrame(input, { name: spec.name, unstarted: "waiting for the API server", health }, async (frame) => {
-    const connection = await connectFor(input, spec, frame, leaderGuard);
+    const { name: userAgent, kinds, waitMsMax } = spec;
+    const refusal = turn.guard.ofRequest;
+    const connection = await connectFor(input, frame, { userAgent, kinds, waitMsMax, refusal });
     frame.onClose(connection.close);
-    const term = (): LeaseTerm | undefined => leadership?.term();
-    const context = contextOf(input, spec, frame, connection, { leading, term, refusal: leaderGuard.ofCall });
-    const component = await spec.start(context);
-    elects &&= component.leaseName !== undefined;
-    let hasReadLease = !elects;
-    // A rolling update ends the leader when a new replica is ready: that replica must be looking at the lease by then.
-    const ready = () => component.ready?.() ?? (hasReadLease ? undefined : "the lease has not been read yet");
-    frame.show({ ...component, ready });
-    const watching = new AbortController();
-    frame.onClose(() => watching.abort());
-    frame.log.info("started", { version: input.version, server: connection.target.server.origin });
-    const onLeadership = (gained: Leadership): void => {
-      leadership = gained;
+    const show = (component: Component): void => {
+      frame.show(component);
+      frame.log.info("started", { version: input.version, server: connection.target.server.origin });
     };
-    const onLeaseRead = (): void => {
-      hasReadLease = true;
-    };
-    await Promise.race([
-      failWhenEnded(component.watch?.(watching.signal), watching.signal),
-      runElected(component, options, { ...context, onLeadership, onLeaseRead }),
-    ]);
+    await turn.run({ ...frame, show }, connection);
   });
 }
 
-/** Time to send the events that wait when everything else has ended. */
-const eventsMsMax = 2_000;
-
-const connectFor = (
-  input: ComponentInput,
-  spec: ComponentSpec,
+/** The connection that the flags of a component name. */
+export const connectFor = (
+  { options, environment, world, signal, version }: ConnectedInput,
   { metrics, log }: Frame,
-  leaderGuard: LeaderGuard,
+  { userAgent, ...asked }: Pick<ConnectOptions, "kinds" | "waitMsMax" | "userAgent" | "refusal">,
 ): Promise<Connection> =>
   connect({
-    flags: input.options,
-    kinds: spec.kinds,
-    waitMsMax: spec.waitMsMax,
-    userAgent: `${spec.name}/snapkeep-${input.version}`,
-    environment: input.environment,
-    world: input.world,
-    log,
-    signal: input.signal,
+    ...asked,
+    ...{ flags: options, userAgent: userAgentOf(userAgent, version), environment, world, log, signal },
     measure: requestMeasure(metrics),
-    refusal: leaderGuard.ofRequest,
   });
 
-const contextOf = (
-  { options }: ComponentInput,
-  { name }: ComponentSpec,
-  { world, log, metrics, signal, onClose }: Frame,
-  { api, atRate }: Connection,
-  guard: Pick<ComponentContext, "leading" | "term" | "refusal">,
-): ComponentContext => ({
-  api,
-  atRate,
-  world,
-  log,
-  metrics,
-  signal,
-  workers: options.workerThreads,
-  backoff: { startMs: options.retryIntervalStart, maxMs: options.retryIntervalMax },
-  resyncMs: options.resyncPeriod,
-  ...guard,
-  recordAs: (source, isBusy) => {
-    const events = createEventRecorder({ api, world, log, component: source, host: hostname(), isBusy });
-    onClose(() => events.close(eventsMsMax));
-    return events.record;
-  },
-  observer: controllerObservers(metrics, name),
-});
-
-/** A watch that ends before it was stopped has failed; a stopped watch leaves the result to the work. */
-async function failWhenEnded(watching: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
-  await watching;
-  if (watching === undefined || signal.aborted) await new Promise<never>(() => undefined);
-  throw new Fault("Internal", "the watch ended by itself");
-}
+/** Up to the slash it is also the field manager of what is written. */
+export const userAgentOf = (name: string, version: string): string => `${name}/snapkeep-${version}`;

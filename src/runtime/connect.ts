@@ -8,6 +8,7 @@ import { kindRows, pathOf } from "../api/kinds.ts";
 import { backoffMs } from "../base/backoff.ts";
 import type { Millis } from "../base/brand.ts";
 import { Fault, isFault, loggable } from "../base/fault.ts";
+import type { Handler } from "../base/http.ts";
 import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
@@ -16,6 +17,7 @@ import type { KubeApi, PageReader, PathAsker, PathReader, PathWriter, TextReader
 import type { Measure } from "../kube/call.ts";
 import { createClient } from "../kube/client.ts";
 import { loadConfig } from "../kube/config.ts";
+import { createLimiter, type Limiter } from "../kube/limiter.ts";
 import type { Target } from "../kube/target.ts";
 import { createTransport } from "../kube/transport.ts";
 import type { Refusal } from "../kube/transport-send.ts";
@@ -54,10 +56,20 @@ export interface ConnectOptions {
 
 type Api = KubeApi & PageReader & PathReader & PathAsker & PathWriter & TextReader & VersionFinder;
 
-export interface Connection {
+export interface Clients {
   readonly api: Api;
   /** Another client over the same connections, with a rate limit of its own. */
   atRate(rate: RateFlags): Api;
+}
+
+/** One of several controllers in a process, as the API server and the log know it. */
+export interface GuardedCaller extends Pick<ConnectOptions, "userAgent" | "log"> {
+  readonly refusal: Refusal;
+}
+
+export interface Connection extends Clients {
+  /** Clients of one controller: over the same connections, within the same rate limit, guarded by its own lease. */
+  clientsOf(caller: GuardedCaller): Clients;
   readonly target: Target;
   close(): void;
 }
@@ -72,21 +84,25 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   });
   const target = flags.master ? { ...configured, server: serverAt(flags.master) } : configured;
   const transport = createTransport(target, { refusal: options.refusal });
-  const atRate = (rate: RateFlags): Api =>
-    namingMissing(
-      createClient({
-        handler: transport.handler,
-        world,
-        userAgent: options.userAgent,
-        rateLimit: rateLimitOf(rate),
-        measure: traced(options.log, options.measure?.(target.server.host)),
-        managedFields: options.managedFields,
-      }),
-    );
-  const api = atRate(flags);
+  const { managedFields } = options;
+  const measure = options.measure?.(target.server.host);
+  const limiterOf = (rate: RateFlags): Limiter | undefined => {
+    const limit = rateLimitOf(rate);
+    return limit && createLimiter(limit, world);
+  };
+  const limiter = limiterOf(flags);
+  const clientsOver = (handler: Handler, { userAgent, log }: Omit<GuardedCaller, "refusal">): Clients => {
+    const client = { handler, world, userAgent, measure: traced(log, measure), managedFields };
+    return {
+      api: namingMissing(createClient({ ...client, limiter })),
+      atRate: (rate) => namingMissing(createClient({ ...client, limiter: limiterOf(rate) })),
+    };
+  };
+  const clients = clientsOver(transport.handler, options);
   try {
-    await retryUntil(options, (deadline) => findKinds(api, options.kinds, deadline));
-    return { api, atRate, target, close: transport.close };
+    await retryUntil(options, (deadline) => findKinds(clients.api, options.kinds, deadline));
+    const clientsOf = (caller: GuardedCaller): Clients => clientsOver(transport.guarded(caller.refusal), caller);
+    return { ...clients, clientsOf, target, close: transport.close };
   } catch (reason) {
     transport.close();
     throw signal.aborted ? new Fault("Cancelled", "stopped before the API server answered") : reason;

@@ -40,6 +40,7 @@ export async function runElected(
   const { status, slow } = metrics.instruments(leaderMetrics);
   const labels = { name: leaseName };
   status.set(labels, 0);
+  const showEnd = (): void => status.set(labels, 0);
   const end = await lead(
     {
       api,
@@ -61,10 +62,9 @@ export async function runElected(
     (leadership) => {
       context.onLeadership(leadership);
       status.set(labels, 1);
-      return component.run(leadership.signal);
+      return component.run(leadership.signal).finally(showEnd);
     },
   );
-  status.set(labels, 0);
   if (end === "lost")
     throw new Fault("Aborted", `lost the lease ${leaseName}; ending so that a fresh start can stand by`);
 }

@@ -122,7 +122,10 @@ function lookUp(known: ReadonlyMap<string, Known>, name: string): Known {
     sameName(name),
     [...known.values()].filter(({ flag }) => flag.hidden !== true).map((row) => row.name),
   );
-  const hint = meant === undefined ? "run with --help to see all flags" : `did you mean ${dashed(meant)}?`;
+  // Where several controllers have a flag of one name, each has its own.
+  const owned = [...known.keys()].filter((row) => row.endsWith(`-${sameName(name)}`)).map(dashed);
+  const near = owned.length > 1 ? owned.join(" or ") : meant && dashed(meant);
+  const hint = near === undefined ? "run with --help to see all flags" : `did you mean ${near}?`;
   return refuse(`unknown flag ${dashed(name)}; ${hint}`);
 }
 

@@ -30,7 +30,7 @@ interface InstrumentTypes<Row extends MetricRow> {
 export type Instruments<T extends MetricTable> = { readonly [K in keyof T]: InstrumentTypes<T[K]>[T[K]["type"]] };
 
 export interface Metrics {
-  /** Instruments for the rows of a table; a table asked for twice gives the same instruments. */
+  /** Instruments for the rows of a table; a row asked for twice gives the same instrument, also in another table. */
   instruments<const T extends MetricTable>(table: T): Instruments<T>;
   /** The text Prometheus reads, and its content type. `refresh` functions run first. */
   scrape(): Promise<{ readonly type: string; readonly text: string }>;
@@ -40,13 +40,16 @@ export interface Metrics {
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const made = new Map<MetricTable, Instruments<MetricTable>>();
+  const made = new Map<MetricRow, Instrument>();
   const updates: (() => void)[] = [];
   return {
     instruments<const T extends MetricTable>(table: T): Instruments<T> {
-      const instruments = made.get(table) ?? instrumentsOf(table, registry);
-      made.set(table, instruments);
-      return instruments as Instruments<T>;
+      const instrumentOf = (row: MetricRow): Instrument => {
+        const instrument = made.get(row) ?? makers[row.type](row, registry);
+        made.set(row, instrument);
+        return instrument;
+      };
+      return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, instrumentOf(row)])) as Instruments<T>;
     },
     async scrape() {
       for (const update of updates) attempt(update);
@@ -56,10 +59,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-const instrumentsOf = (table: MetricTable, registry: Registry): Instruments<MetricTable> =>
-  Object.fromEntries(
-    Object.entries(table).map(([key, row]) => [key, makers[row.type](row, registry)]),
-  ) as Instruments<MetricTable>;
+type Instrument = ReturnType<(typeof makers)[keyof typeof makers]>;
 
 const options = ({ name, help, labels }: MetricRow, registry: Registry) => ({
   name,

@@ -7,7 +7,7 @@ import { socketPathOf } from "../../csi/address.ts";
 import { namespaceIn, serviceAccountFolder } from "../../kube/config-pod.ts";
 import { complaintOf, defineCommand } from "../../runtime/command.ts";
 import { checkComponent, checkNodeDeployment, componentFlags } from "../../runtime/common-flags.ts";
-import { runComponent } from "../../runtime/component.ts";
+import { type ComponentSpec, runComponent } from "../../runtime/component.ts";
 import { serverAt } from "../../runtime/connect.ts";
 import { bool, decimal, duration, featureGates, integer, type Options, text } from "../../runtime/flag-kinds.ts";
 import { crossNamespaceAliases } from "./upstream-gates.ts";
@@ -170,9 +170,37 @@ const flags = {
   enablePprof: bool({ ...ignored, default: false }),
 } as const;
 
+type ProvisionerOptions = Options<typeof flags>;
+
+const check = (options: ProvisionerOptions): string | undefined =>
+  checkComponent(options) ??
+  checkName(options) ??
+  checkNodeDeployment(options, "claims") ??
+  checkMaster(options) ??
+  checkCapacity(options) ??
+  complaintOf(() => socketPathOf(options.csiAddress));
+
+const specOf = (options: ProvisionerOptions): ComponentSpec => ({
+  name,
+  kinds: ["PersistentVolumeClaim", "PersistentVolume", "StorageClass"],
+  waitMsMax: 30_000,
+  start: async (context) =>
+    start(context, {
+      ...options,
+      defaultFsType: options.defaultFstype,
+      topology: options.featureGates.Topology,
+      crossNamespace: options.featureGates.CrossNamespaceVolumeDataSource,
+      usesAttributesClasses: options.featureGates.VolumeAttributesClass,
+      namespace: options.leaderElectionNamespace || (await namespaceIn(serviceAccountFolder)),
+      capacity: capacityOf(options),
+    }),
+});
+
+/** The parts of the command, for one process with several controllers. */
+export const provisioner = { flags, metrics: { ...provisionerMetrics, ...capacityMetrics }, check, specOf };
+
 export const command = defineCommand({
-  flags,
-  metrics: { ...provisionerMetrics, ...capacityMetrics },
+  ...provisioner,
   examples: [
     {
       does: "Run in the pod of the CSI driver",
@@ -183,34 +211,10 @@ export const command = defineCommand({
       line: "NODE_NAME=worker-1 snapkeep csi-provisioner --node-deployment",
     },
   ],
-  check: (options) =>
-    checkComponent(options) ??
-    checkName(options) ??
-    checkNodeDeployment(options, "claims") ??
-    checkMaster(options) ??
-    checkCapacity(options) ??
-    complaintOf(() => socketPathOf(options.csiAddress)),
-  run: (input) =>
-    runComponent(input, {
-      name,
-      kinds: ["PersistentVolumeClaim", "PersistentVolume", "StorageClass"],
-      waitMsMax: 30_000,
-      start: async (context) => {
-        const { options } = input;
-        return start(context, {
-          ...options,
-          defaultFsType: options.defaultFstype,
-          topology: options.featureGates.Topology,
-          crossNamespace: options.featureGates.CrossNamespaceVolumeDataSource,
-          usesAttributesClasses: options.featureGates.VolumeAttributesClass,
-          namespace: options.leaderElectionNamespace || (await namespaceIn(serviceAccountFolder)),
-          capacity: capacityOf(options),
-        });
-      },
-    }),
+  run: (input) => runComponent(input, specOf(input.options)),
 });
 
-const capacityOf = (options: Options<typeof flags>): CapacityOptions | undefined =>
+const capacityOf = (options: ProvisionerOptions): CapacityOptions | undefined =>
   options.enableCapacity
     ? {
         namespace: options.namespace,
@@ -223,7 +227,7 @@ const capacityOf = (options: Options<typeof flags>): CapacityOptions | undefined
       }
     : undefined;
 
-function checkCapacity(options: Options<typeof flags>): string | undefined {
+function checkCapacity(options: ProvisionerOptions): string | undefined {
   if (!options.enableCapacity) return undefined;
   if (options.namespace === "")
     return "--enable-capacity needs the pod's namespace in the environment variable NAMESPACE; set it from metadata.namespace";
@@ -232,10 +236,10 @@ function checkCapacity(options: Options<typeof flags>): string | undefined {
     : undefined;
 }
 
-const checkMaster = ({ master }: Options<typeof flags>): string | undefined =>
+const checkMaster = ({ master }: ProvisionerOptions): string | undefined =>
   master === "" ? undefined : complaintOf(() => serverAt(master));
 
-const checkName = ({ volumeNameUuidLength }: Options<typeof flags>): string | undefined =>
+const checkName = ({ volumeNameUuidLength }: ProvisionerOptions): string | undefined =>
   volumeNameUuidLength === 0
     ? "--volume-name-uuid-length=0 would give all volumes one name, and the driver would answer each request with the first of them; leave it out, or give 32"
     : undefined;

@@ -4,7 +4,7 @@ import { name, start } from "../../components/csi-snapshotter/start.ts";
 import { socketPathOf } from "../../csi/address.ts";
 import { complaintOf, defineCommand } from "../../runtime/command.ts";
 import { checkComponent, checkNodeDeployment, componentFlags } from "../../runtime/common-flags.ts";
-import { runComponent } from "../../runtime/component.ts";
+import { type ComponentSpec, runComponent } from "../../runtime/component.ts";
 import { bool, duration, integer, type Options, text } from "../../runtime/flag-kinds.ts";
 import { logIdleGates, upstreamGates } from "./upstream-gates.ts";
 
@@ -63,9 +63,29 @@ const flags = {
   featureGates: upstreamGates(group),
 } as const;
 
+type SnapshotterOptions = Options<typeof flags>;
+
+const check = (options: SnapshotterOptions): string | undefined =>
+  checkComponent(options) ??
+  checkNodeDeployment(options, "contents") ??
+  checkName(options) ??
+  complaintOf(() => socketPathOf(options.csiAddress));
+
+const specOf = (options: SnapshotterOptions): ComponentSpec => ({
+  name,
+  kinds: ["VolumeSnapshotContent", "VolumeSnapshotClass"],
+  waitMsMax: 30_000,
+  start: (context) => {
+    logIdleGates(options.featureGates, context.log);
+    return start(context, options);
+  },
+});
+
+/** The parts of the command, for one process with several controllers. */
+export const snapshotter = { flags, metrics: sidecarMetrics, check, specOf };
+
 export const command = defineCommand({
-  flags,
-  metrics: sidecarMetrics,
+  ...snapshotter,
   examples: [
     {
       does: "Run in the pod of the CSI driver",
@@ -76,24 +96,10 @@ export const command = defineCommand({
       line: "NODE_NAME=worker-1 snapkeep csi-snapshotter --node-deployment",
     },
   ],
-  check: (options) =>
-    checkComponent(options) ??
-    checkNodeDeployment(options, "contents") ??
-    checkName(options) ??
-    complaintOf(() => socketPathOf(options.csiAddress)),
-  run: (input) =>
-    runComponent(input, {
-      name,
-      kinds: ["VolumeSnapshotContent", "VolumeSnapshotClass"],
-      waitMsMax: 30_000,
-      start: (context) => {
-        logIdleGates(input.options.featureGates, context.log);
-        return start(context, input.options);
-      },
-    }),
+  run: (input) => runComponent(input, specOf(input.options)),
 });
 
-const checkName = ({ snapshotNameUuidLength }: Options<typeof flags>): string | undefined =>
+const checkName = ({ snapshotNameUuidLength }: SnapshotterOptions): string | undefined =>
   snapshotNameUuidLength === 0
     ? "--snapshot-name-uuid-length=0 would give all snapshots one name, and the driver would answer each request with the first of them; leave it out, or give 32"
     : undefined;

@@ -64,6 +64,7 @@ export async function start(
     log,
     signal,
     refusal,
+    channel: context.channelTo?.(options.csiAddress),
     timeoutMs: options.timeout,
     seconds: instruments.calls,
     needs: "CREATE_DELETE_VOLUME",

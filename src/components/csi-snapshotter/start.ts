@@ -44,6 +44,7 @@ export async function start(
     log,
     signal,
     refusal,
+    channel: context.channelTo?.(options.csiAddress),
     timeoutMs: options.timeout,
     seconds: calls,
     needs: "CREATE_DELETE_SNAPSHOT",
