@@ -72,6 +72,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/migrate.ts"),
   },
   {
+    name: "status",
+    summary: "Show the whole installation on one screen: what runs, what waits, and what needs a person.",
+    kind: "tool",
+    load: () => import("./commands/status.ts"),
+  },
+  {
     name: "explain",
     summary: "Say why a snapshot, content, claim or share waits, who has to act, and what to type.",
     kind: "tool",

@@ -108,11 +108,11 @@ export function readerOf(objects: readonly KubeObject[]): ClusterReader {
 }
 
 /** "metadata.name=a,involvedObject.uid=b": the only form that is used here. */
-const isSelected = (object: KubeObject, selector: string): boolean =>
+export const isSelected = (object: KubeObject, selector: string): boolean =>
   selector.split(",").every((term) => {
     const [path = "", value = ""] = term.split("=", 2);
-    const found = path
-      .split(".")
-      .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);
-    return found === value;
+    return fieldAt(object, path) === value;
   });
+
+export const fieldAt = (object: KubeObject, path: string): unknown =>
+  path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);

@@ -25,10 +25,7 @@ export function copiedStores<const Table extends StoreTable>(
 
 function copied(copy: ClusterCopy, kind: KindName, indexes: IndexTable, scope: Scope) {
   const by = (index: string, value: string): readonly KubeObject[] =>
-    scope(kind, index, value).filter((object) => {
-      const found = indexes[index]?.(object);
-      return Array.isArray(found) ? found.includes(value) : found === value;
-    });
+    indexOf(scope(kind, index, value), index, indexes[index]).get(value) ?? [];
   return {
     get: (key: Key) => {
       const slash = key.indexOf("/");
@@ -39,4 +36,25 @@ function copied(copy: ClusterCopy, kind: KindName, indexes: IndexTable, scope: S
     oneBy: (index: string, value: string) => by(index, value)[0],
     keysBy: (index: string, value: string) => by(index, value).map(keyOf),
   };
+}
+
+type Index = ReadonlyMap<string, readonly KubeObject[]>;
+
+/** A list that is looked up in for each of thousands of objects is indexed once. */
+const indexed = new WeakMap<readonly KubeObject[], Map<string, Index>>();
+
+function indexOf(objects: readonly KubeObject[], name: string, indexer: Indexer<KubeObject> | undefined): Index {
+  const own = indexed.get(objects) ?? new Map<string, Index>();
+  indexed.set(objects, own);
+  const known = own.get(name);
+  if (known !== undefined) return known;
+  const index = new Map<string, KubeObject[]>();
+  for (const object of objects)
+    for (const value of [indexer?.(object) ?? []].flat()) {
+      const found = index.get(value);
+      if (found === undefined) index.set(value, [object]);
+      else found.push(object);
+    }
+  own.set(name, index);
+  return index;
 }

@@ -1,11 +1,13 @@
 /** Which process has to act, and whether it runs: by its lease, and by the pod that holds it. */
 import type { KindName } from "../../api/kinds.ts";
+import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { leaseNameFrom } from "../../api/names.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { KubeObject, Lease } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { memberAt } from "../../rules/pod-specs.ts";
+import { isOfUp } from "../install/up-cluster.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 
 export type ComponentName = "snapshot-controller" | "csi-snapshotter" | "csi-provisioner" | "shared-resource";
@@ -41,7 +43,8 @@ export function runningOf(copy: ClusterCopy, component: Component, nowMs: Millis
   const name = leaseNames[component.name](component.driver ?? "");
   const leases = copy.list("Lease", { fieldSelector: `metadata.name=${name}` });
   const lease = leases.toSorted((a, b) => renewedAt(b) - renewedAt(a))[0];
-  if (lease === undefined) return withoutLease(copy, component);
+  if (lease === undefined)
+    return runsInUp(copy) ? { component, state: "runs without lease" } : withoutLease(copy, component);
   const { namespace } = lease.metadata;
   const holder = holderOf(lease);
   const ref: Ref = { kind: "Lease", namespace, name };
@@ -56,13 +59,30 @@ function withoutLease(copy: ClusterCopy, component: Component): RunningComponent
   if (driver !== undefined && copy.get("CSIDriver", undefined, driver) === undefined)
     return { component, state: isUnreadable(copy, "CSIDriver") ? "unknown" : "absent" };
   // A single replica needs no lease. Only then are all pods listed.
-  const pods = copy.list("Pod").filter((pod) => containerIn(pod, component) !== undefined);
-  const [pod] = pods;
+  const [pod] = podsOf(copy, component.name);
   if (pod === undefined) return { component, state: isUnreadable(copy, "Pod") ? "unknown" : "absent" };
   // Which driver a sidecar stands beside is not written in its pod.
   if (driver !== undefined) return { component, state: "unknown" };
   const found = describeContainer(pod, component);
   return { component, state: found.problem === undefined ? "runs without lease" : "idle", ...found };
+}
+
+/** `snapkeep up` runs all components in its own process. */
+export const runsInUp = (copy: ClusterCopy): boolean => {
+  const found = copy.get("ValidatingWebhookConfiguration", undefined, snapshotConfigurationName);
+  return isOfUp(found === undefined ? undefined : json(found));
+};
+
+/** Which pods run a component, once for each list of pods. */
+const podsBy = new WeakMap<readonly KubeObject[], Map<string, readonly KubeObject[]>>();
+
+export function podsOf(copy: ClusterCopy, name: string): readonly KubeObject[] {
+  const pods = copy.list("Pod");
+  const known = podsBy.get(pods) ?? new Map<string, readonly KubeObject[]>();
+  podsBy.set(pods, known);
+  const found = known.get(name) ?? pods.filter((pod) => containerIn(pod, name) !== undefined);
+  known.set(name, found);
+  return found;
 }
 
 const isUnreadable = (copy: ClusterCopy, kind: KindName): boolean =>
@@ -80,7 +100,7 @@ function containerOf(copy: ClusterCopy, component: Component, namespace: string 
 
 function describeContainer(pod: KubeObject, component: Component) {
   const { namespace, name } = pod.metadata;
-  const container = containerIn(pod, component);
+  const container = containerIn(pod, component.name);
   const status = listAt(json(pod), ["status", "containerStatuses"]).find(
     (each) => memberAt(each, ["name"]) === container?.name,
   );
@@ -100,9 +120,9 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 const json = (object: KubeObject): JsonObject => object as unknown as JsonObject;
 
 /** The container that runs the component, known by its name, its image, or the word of its command. */
-function containerIn(
+export function containerIn(
   pod: KubeObject,
-  { name }: Component,
+  name: string,
 ): { readonly name: unknown; readonly image: unknown } | undefined {
   const containers = listAt(json(pod), ["spec", "containers"]) as readonly JsonObject[];
   const found = containers.find(
