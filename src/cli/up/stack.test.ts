@@ -134,3 +134,34 @@ test("the API server of up serves exactly the kinds that the reference lists", a
   await stopped;
   assert.deepEqual(served, servedKinds);
 });
+
+test("each component holds the Lease that it has in a cluster, so that explain knows that it runs", async (t) => {
+  const root = join(temporaryFolder(t), "root");
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { client, stopped } = await startStack({
+    world: realWorld,
+    log: silent,
+    version: "1.2.3",
+    port: 0,
+    root,
+    signal,
+  });
+  t.after(() => {
+    stopping.abort();
+    return stopped;
+  });
+  const heldLeases = async (): Promise<readonly string[]> =>
+    (await client.list("Lease", { namespace: "kube-system" })).objects
+      .filter(({ spec }) => spec?.holderIdentity)
+      .map(({ metadata }) => metadata.name);
+  const wanted = [
+    "snapshot-controller-leader",
+    "external-snapshotter-leader-directory-snapkeep-dev",
+    "directory-snapkeep-dev",
+  ];
+  await eventually("the leases are held", async () => {
+    const held = await heldLeases();
+    return wanted.every((name) => held.includes(name));
+  });
+});

@@ -24,6 +24,7 @@ import type { Component } from "../../runtime/frame.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { traced } from "../../runtime/traced.ts";
 import { createDefaultClasses } from "./default-classes.ts";
+import { holdLeases } from "./leases.ts";
 import { startWebhook } from "./webhook.ts";
 
 export const driverName = "directory.snapkeep.dev";
@@ -144,10 +145,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     throw reason;
   });
   const running = components.flatMap((component) => [component.watch?.(signal), component.run(signal)]);
+  const held = holdLeases(components, { api: client, world, log, signal });
   return {
     api,
     client,
     driver: driver.driver,
-    stopped: Promise.all([api.run(signal), ...running]).then(close),
+    stopped: Promise.all([api.run(signal), held, ...running]).then(close),
   };
 }
