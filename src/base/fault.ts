@@ -213,3 +213,12 @@ export const isFinal = (fault: Fault): boolean => faults[fault.code].final;
 export const retryAfterMsOf = ({ retryAfterMs = 0 }: Fault): number => Math.min(retryAfterMs, limits.retryAfterMsMax);
 export const isFault = (reason: unknown, ...codes: readonly FaultCode[]): reason is Fault =>
   reason instanceof Fault && (codes.length === 0 || codes.includes(reason.code));
+
+/** What is read, or undefined where it does not exist. */
+export const ifFound = <T>(reading: Promise<T>): Promise<T | undefined> => reading.catch(nothingIfNotFound);
+
+/** For the end of a promise: NotFound is an answer, and whatever else it fails with is not. */
+export function nothingIfNotFound(reason: unknown): undefined {
+  if (!isFault(reason, "NotFound")) throw reason;
+  return undefined;
+}

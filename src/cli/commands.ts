@@ -54,6 +54,24 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/shared-resource.ts"),
   },
   {
+    name: "take",
+    summary: "Take a snapshot of a claim, and wait until it is ready.",
+    kind: "tool",
+    load: () => import("./commands/take.ts"),
+  },
+  {
+    name: "restore",
+    summary: "Create a claim with the data of a snapshot, in its namespace or in another one.",
+    kind: "tool",
+    load: () => import("./commands/restore.ts"),
+  },
+  {
+    name: "delete",
+    summary: "Delete a snapshot, and say what becomes of its data.",
+    kind: "tool",
+    load: () => import("./commands/delete.ts"),
+  },
+  {
     name: "lint",
     summary: "Check manifests against the webhook's rules, without a cluster.",
     kind: "tool",

@@ -9,7 +9,7 @@
  *   5  calls to the driver about snapshots: csi-snapshotter
  *   6  the phases of the CRDs: migrate
  *   7  volumes of shared Secrets and ConfigMaps: shared-resource; 75x its controller
- *   8  what is installed in a cluster: install; 85x and 86x whether it works: verify
+ *   8  what is installed in a cluster: install; 85x and 86x whether it works: verify; 87x take, restore and delete
  */
 import type { CodedMessage } from "../api/plan.ts";
 import { printable } from "../base/printable.ts";
@@ -21,6 +21,7 @@ import type { ErrorRow } from "./row.ts";
 import { shareControllerErrorRows } from "./share-controller.ts";
 import { shareErrorRows } from "./shares.ts";
 import { snapshotErrorRows } from "./snapshots.ts";
+import { verbErrorRows } from "./verbs.ts";
 import { verifyErrorRows } from "./verify.ts";
 import { volumeErrorRows } from "./volumes.ts";
 
@@ -34,6 +35,7 @@ export const errorRows = {
   ...shareControllerErrorRows,
   ...installErrorRows,
   ...verifyErrorRows,
+  ...verbErrorRows,
 };
 export type ErrorCode = keyof typeof errorRows;
 export const errorCodes = Object.keys(errorRows) as readonly ErrorCode[];

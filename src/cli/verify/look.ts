@@ -1,16 +1,9 @@
 /** How far an object of a round has come. Pure. */
-import type { CodedMessage } from "../../api/plan.ts";
 import type { ObjectOf } from "../../api/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { fix, withCode } from "../../errors/codes.ts";
 import { reasonOfPod } from "../install/pods.ts";
-
-export type Look =
-  /** `detail`: what came of it, for the report. */
-  | { readonly kind: "done"; readonly detail: string }
-  | { readonly kind: "waiting"; readonly for: string }
-  /** Waiting longer does not help. */
-  | { readonly kind: "blocked" | "failed"; readonly why: CodedMessage };
+import type { Look } from "../waiting.ts";
 
 const done = (detail: string): Look => ({ kind: "done", detail });
 const waiting = (what: string): Look => ({ kind: "waiting", for: what });

@@ -3,15 +3,10 @@ import type { CodedMessage, Ref } from "../../api/plan.ts";
 import type { Draft } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import { Fault, isFault } from "../../base/fault.ts";
-import type { World } from "../../base/world.ts";
 import { fix, withCode } from "../../errors/codes.ts";
-import type { KubeApi, VersionFinder } from "../../kube/api.ts";
-import { decideBy } from "../explain/cluster-copy.ts";
-import { explain } from "../explain/explain.ts";
-import { liveReader } from "../explain/live-reader.ts";
-import { explanationText } from "../explain/output.ts";
+import { type Look, type WaitContext, waitFor } from "../waiting.ts";
 import type { Chosen } from "./classes.ts";
-import { type Look, lookAtClaim, lookAtPod, lookAtSnapshot } from "./look.ts";
+import { lookAtClaim, lookAtPod, lookAtSnapshot } from "./look.ts";
 import { claimIn, names, type PodWishes, podIn, refIn, scripts, snapshotIn } from "./objects.ts";
 
 export type StepName = "claim" | "write" | "snapshot" | "restore" | "read" | "removal";
@@ -31,10 +26,7 @@ export interface Trouble {
   readonly explanation: string;
 }
 
-export interface RoundContext {
-  readonly api: KubeApi & VersionFinder;
-  readonly world: World;
-  readonly signal: AbortSignal;
+export interface RoundContext extends WaitContext {
   readonly namespace: string;
   readonly chosen: Chosen;
   readonly size: string;
@@ -42,7 +34,6 @@ export interface RoundContext {
   readonly pods: PodWishes | undefined;
   readonly stepMsMax: Millis;
   ended(end: StepEnd): void;
-  progress(text: () => string): void;
 }
 
 interface Step {
@@ -64,50 +55,22 @@ export async function runRound(context: RoundContext): Promise<Trouble | undefin
   return undefined;
 }
 
-const lookEveryMs = 250;
-
 /** The detail of a step that is done. */
 async function runStep(step: Step, context: RoundContext): Promise<string | Trouble> {
-  const { world, signal, stepMsMax, progress } = context;
-  const trouble = (kind: Trouble["kind"], why: CodedMessage, explanation = ""): Trouble => ({
-    kind,
-    step: step.name,
-    why,
-    explanation,
-  });
-  const giveUpMs = world.elapsed() + stepMsMax;
+  const { name, about, look } = step;
   try {
     await step.create();
   } catch (reason) {
     if (!(reason instanceof Fault) || !isRefusal(reason)) throw reason;
-    return trouble("blocked", withCode(`${reason.message}; ${fix("SNAP-856")}`, "SNAP-856"));
+    const why = withCode(`${reason.message}; ${fix("SNAP-856")}`, "SNAP-856");
+    return { kind: "blocked", step: name, why, explanation: "" };
   }
-  for (;;) {
-    const look = await step.look();
-    if (look.kind === "done") return look.detail;
-    if (look.kind !== "waiting") return trouble(look.kind, look.why);
-    if (world.elapsed() > giveUpMs) {
-      const explanation = await explanationOf(step, context);
-      const late = `${look.for} after ${Math.round(stepMsMax / 1_000)} s`;
-      return trouble("timeout", withCode(`${late}; ${fix("SNAP-861", explanation)}`, "SNAP-861"), explanation);
-    }
-    progress(() => `waiting: ${look.for}`);
-    await world.sleep(lookEveryMs, signal);
-  }
+  const end = await waitFor({ look, about, msMax: context.stepMsMax }, context);
+  return end.kind === "done" ? end.detail : { ...end, step: name };
 }
 
 /** The server takes the object for what it is, and does not want it. */
 const isRefusal = ({ code }: Fault): boolean => code === "PermissionDenied" || code === "Invalid";
-
-async function explanationOf({ about }: Step, { api, world, signal }: RoundContext): Promise<string> {
-  try {
-    const nowMs = world.now();
-    const found = await decideBy(liveReader(api), (copy) => explain(copy, about, nowMs), signal);
-    return found === undefined || found.verdict === "good" ? "" : explanationText(found, nowMs);
-  } catch (reason) {
-    return `${about.kind} ${about.name} could not be explained: ${Fault.from(reason).message}\n`;
-  }
-}
 
 function stepsOf(context: RoundContext): readonly Step[] {
   const { api, namespace, chosen, size, pods, signal, world } = context;
