@@ -5,6 +5,7 @@ import packageFile from "../package.json" with { type: "json" };
 import { commands } from "../src/cli/commands.ts";
 import { deployFiles, installationOf } from "../src/cli/deploy.ts";
 import { referencePages } from "../src/cli/reference.ts";
+import { agreementPage } from "./agreement-page.ts";
 import { requirementsPage } from "./requirements-page.ts";
 
 const root = resolve(import.meta.dirname, "..");
@@ -12,6 +13,7 @@ const folders = {
   "docs/reference": {
     ...(await referencePages(commands)),
     "shared-resource-requirements.md": requirementsPage(root),
+    "admission-agreement.md": agreementPage(),
   },
   deploy: deployFiles(installationOf(packageFile.version)),
 };

@@ -4,6 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import packageFile from "../package.json" with { type: "json" };
+import { agreementPage } from "../scripts/agreement-page.ts";
 import { requirementsPage } from "../scripts/requirements-page.ts";
 import { commands } from "../src/cli/commands.ts";
 import { deployFiles, installationOf } from "../src/cli/deploy.ts";
@@ -14,6 +15,7 @@ const folders = {
   "docs/reference": {
     ...(await referencePages(commands)),
     "shared-resource-requirements.md": requirementsPage(root),
+    "admission-agreement.md": agreementPage(),
   },
   deploy: deployFiles(installationOf(packageFile.version)),
 };

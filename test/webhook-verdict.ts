@@ -1,14 +1,14 @@
 /** The webhook's verdict without HTTP, for tests that compare it with others. */
-import { decideReview } from "../src/components/webhook/judges.ts";
+import { decideReview, type ReviewDecision } from "../src/components/webhook/judges.ts";
 import { platformAllowLists } from "../src/rules/share-allow-lists.ts";
 import type { AdmissionPair } from "./admission-pairs.ts";
 
 export const claimGates = { anyVolumeDataSource: true, crossNamespace: false };
 const resources = { VolumeSnapshot: "volumesnapshots", VolumeSnapshotContent: "volumesnapshotcontents" } as const;
 
-/** What the webhook says of a pair: "error" for what it refuses, "warning" for what it lets pass because it was so before. */
-export function webhookVerdict({ kind, before, after }: AdmissionPair): readonly string[] {
-  const { verdict } = decideReview(
+/** What the webhook answers to a pair, as it would over HTTP. */
+export const webhookDecision = ({ kind, before, after }: AdmissionPair): ReviewDecision =>
+  decideReview(
     {
       uid: "u",
       operation: before === undefined ? "CREATE" : "UPDATE",
@@ -21,6 +21,10 @@ export function webhookVerdict({ kind, before, after }: AdmissionPair): readonly
     },
     { gates: () => claimGates, otherDefaults: () => [], allowLists: () => platformAllowLists, self: () => undefined },
   );
+
+/** What the webhook says of a pair: "error" for what it refuses, "warning" for what it lets pass because it was so before. */
+export function webhookVerdict(pair: AdmissionPair): readonly string[] {
+  const { verdict } = webhookDecision(pair);
   return [
     ...verdict.refused.map(({ code }) => `error ${code}`),
     ...verdict.ratcheted.map(({ code }) => `warning ${code}`),

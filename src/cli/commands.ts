@@ -132,6 +132,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/certs.ts"),
   },
   {
+    name: "admission-policies",
+    summary: "Print the rules as admission policies of Kubernetes, which need no webhook.",
+    kind: "tool",
+    load: () => import("./commands/admission-policies.ts"),
+  },
+  {
     name: "errors",
     summary: "Explain the code at the end of a message, or list all codes.",
     kind: "tool",

@@ -8,6 +8,7 @@ import { componentRows, sidecarRows } from "../api/manifests/rows.ts";
 import { reasonRows } from "../api/reasons.ts";
 import { faults } from "../base/fault.ts";
 import { errorCodes, errorRows, remedyOf } from "../errors/codes.ts";
+import { policyRows } from "../rules/admission-policies.ts";
 import type { CommandModule, CommandRow } from "../runtime/command.ts";
 import { exitCodes, signalCodes } from "../runtime/exit-codes.ts";
 import { dashed } from "../runtime/flags.ts";
@@ -35,6 +36,7 @@ export async function referencePages(commands: readonly CommandRow[]): Promise<R
     "permissions.md": permissionsPage(),
     "alerts.md": alertsPage(),
     "reasons.md": reasonsPage(),
+    "admission-policies.md": policiesPage(),
   };
 }
 
@@ -121,6 +123,23 @@ const exitCodesPage = (): string =>
           `${name} arrived a second time, and the process ended at once.`,
         ]),
       ],
+    ),
+  );
+
+const policiesPage = (): string =>
+  page(
+    "Admission policies",
+    "The rules of admission, and the ValidatingAdmissionPolicy that has each; `snapkeep admission-policies --print` writes the policies, generated from the same rows as the webhook. They need Kubernetes 1.30 or newer.",
+    "A policy refuses with status 422 and the reason Invalid; the webhook refuses VolumeSnapshots, VolumeSnapshotContents and VolumeSnapshotClasses with status 400. Of several broken rules a policy names the first, the webhook all. Otherwise the messages are the same, after the name of the policy; only a value that is long, or not plain text, is called *another text*. A rule that the stored object broke already does not refuse an update: the policy whose name ends in `-broken-before` warns of it.",
+    table(
+      ["code", "kind", "field", "policy", "why there is none"],
+      policyRows.map(({ code: name, kind, field, policy, why }) => [
+        `[${name}](errors.md#${name.toLowerCase()})`,
+        kind,
+        code(field),
+        code(policy ?? ""),
+        why ?? "",
+      ]),
     ),
   );
 

@@ -4,9 +4,9 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
 import { keyOf } from "../api/types.ts";
 import { fix, withCode } from "../errors/codes.ts";
 import { contentAsSeen } from "./evidence.ts";
-import { isSet } from "./object-rules.ts";
 import { contentSourceOf } from "./snapshot-source.ts";
 import { type SnapshotRule, violation } from "./snapshot-violation.ts";
+import { isSet } from "./values.ts";
 import type { Violation } from "./violation.ts";
 
 /** Both name the same incarnation of the same snapshot. */

@@ -11,7 +11,8 @@
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { compareQuantities, parseQuantity } from "../base/quantity.ts";
 import { fix } from "../errors/codes.ts";
-import { type FieldViolation, isSet, textMember, valueAt, valueText, violationAt } from "./object-rules.ts";
+import { type FieldViolation, violationAt } from "./object-rules.ts";
+import { isSet, textMember, valueAt, valueText } from "./values.ts";
 
 export interface ClaimGates {
   readonly anyVolumeDataSource: boolean;

@@ -6,9 +6,10 @@ import { kindRows } from "../api/kinds.ts";
 import { allowListSources } from "../api/share-lists.ts";
 import { isObject, type JsonObject, type JsonValue, parse } from "../base/json.ts";
 import { type ErrorCode, fix } from "../errors/codes.ts";
-import { type FieldViolation, textMember, valueAt, valueText, violationAt } from "./object-rules.ts";
+import { type FieldViolation, violationAt } from "./object-rules.ts";
 import { entriesAt, memberAt } from "./pod-specs.ts";
 import { allowListIn, dataOf } from "./share-allow-lists.ts";
+import { textMember, valueAt, valueText } from "./values.ts";
 
 export interface ManifestHint {
   readonly severity: "error" | "warning";

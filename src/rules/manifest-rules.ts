@@ -1,7 +1,8 @@
 /** Mistakes in manifests that an API server accepts, and that do not do what their writer meant. */
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { fix } from "../errors/codes.ts";
-import { type FieldViolation, valueAt, valueText, violationAt } from "./object-rules.ts";
+import { type FieldViolation, violationAt } from "./object-rules.ts";
+import { valueAt, valueText } from "./values.ts";
 
 /** A grant that names a group or kind that no object has grants nothing, and nobody is told. */
 export function grantViolations(grant: JsonObject): readonly FieldViolation[] {

@@ -3,7 +3,8 @@ import type { JsonObject } from "../base/json.ts";
 import type { ClaimGates } from "./claim-sources.ts";
 import { judgedKind, type KindRules, kindRules } from "./kind-rules.ts";
 import { manifestHints } from "./manifest-hints.ts";
-import { type FieldViolation, textMember } from "./object-rules.ts";
+import type { FieldViolation } from "./object-rules.ts";
+import { textMember } from "./values.ts";
 
 export interface ObjectFinding {
   readonly severity: "error" | "warning";

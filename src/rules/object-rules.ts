@@ -3,8 +3,22 @@
  * see what a user wrote, whatever its shape.
  */
 import type { CodedMessage } from "../api/plan.ts";
-import { isObject, type JsonObject, type JsonValue, print } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { type ErrorCode, fix, withCode } from "../errors/codes.ts";
+import {
+  allOf,
+  anyOf,
+  type Case,
+  changed,
+  given,
+  isText,
+  not,
+  type Pair,
+  present,
+  problemIn,
+  says,
+  shown,
+} from "./condition.ts";
 
 /** What one rule found. The message ends in the code. */
 export interface FieldViolation {
@@ -17,17 +31,16 @@ export interface FieldViolation {
 export interface ObjectRule {
   readonly code: ErrorCode;
   readonly field: string;
-  /** Why it does not hold, without the code; undefined when it does. */
-  problem(object: JsonObject): string | undefined;
+  /** When it does not hold. */
+  readonly cases: readonly Case[];
+  /** Why no admission policy has this rule; absent: one has. */
+  readonly withoutPolicy?: string;
 }
 
 /** What must hold for a change. */
-export interface ChangeRule {
-  readonly code: ErrorCode;
-  readonly field: string;
+export interface ChangeRule extends ObjectRule {
   /** The rules that the old object must keep for this one to count: what was wrong may be mended. */
   readonly unlessBroken: readonly ErrorCode[];
-  problem(before: JsonObject, after: JsonObject): string | undefined;
 }
 
 export interface ObjectRules {
@@ -42,7 +55,7 @@ export interface RuleVerdict {
 }
 
 export const strictViolations = ({ objects }: ObjectRules, object: JsonObject): readonly FieldViolation[] =>
-  objects.flatMap((rule) => broken(rule, rule.problem(object)));
+  objects.flatMap((rule) => broken(rule, { object }));
 
 /** Without an old object this is a creation, and all rules count. */
 export function judgeObject(rules: ObjectRules, after: JsonObject, before: JsonObject | undefined): RuleVerdict {
@@ -53,7 +66,7 @@ export function judgeObject(rules: ObjectRules, after: JsonObject, before: JsonO
     earlier.some(({ code, field }) => code === rule.code && field === rule.field);
   const changed = rules.changes
     .filter(({ unlessBroken }) => !earlier.some(({ code }) => unlessBroken.includes(code)))
-    .flatMap((rule) => broken(rule, rule.problem(before, after)));
+    .flatMap((rule) => broken(rule, { object: after, oldObject: before }));
   return {
     refused: [...changed, ...found.filter((rule) => !wasBroken(rule))],
     ratcheted: found.filter(wasBroken),
@@ -67,63 +80,33 @@ export const violationAt = (code: ErrorCode, field: string, problem: string): Fi
   message: withCode(`${field === "" ? "" : `${field}: `}${problem}`, code),
 });
 
-const broken = (
-  { code, field }: Pick<ObjectRule, "code" | "field">,
-  problem: string | undefined,
-): readonly FieldViolation[] => (problem === undefined ? [] : [violationAt(code, field, problem)]);
-
-/** The value at a path like "spec.source.volumeHandle"; undefined where there is none. Go writes an absent pointer as null. */
-export function valueAt(object: JsonObject, path: string): JsonValue | undefined {
-  let value: JsonValue | undefined = object;
-  for (const key of path.split(".")) {
-    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
-    value = value[key];
-  }
-  return value ?? undefined;
-}
-
-/** Tells whether a name or a handle is given: an empty one is not. Go writes an absent pointer as null. */
-export const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
-export const isGiven = (object: JsonObject, path: string): boolean => isSet(valueAt(object, path));
-
-/** For messages: short, whatever somebody wrote. */
-export function valueText(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return "nothing";
-  if (typeof value === "object") return Array.isArray(value) ? "a list" : "an object";
-  return print(typeof value === "string" && value.length > textMax ? `${value.slice(0, textMax)}…` : value);
-}
-const textMax = 253;
-
-/** Whatever is not text is refused by its type, and needs no comparison. */
-export const textMember = (object: JsonObject, path: string): string | undefined => {
-  const value = valueAt(object, path);
-  return typeof value === "string" ? value : undefined;
+const broken = ({ code, field, cases }: ObjectRule, pair: Pair): readonly FieldViolation[] => {
+  const problem = problemIn(cases, pair);
+  return problem === undefined ? [] : [violationAt(code, field, problem)];
 };
 
 /** Exactly one of two members of an object is given. */
-export const exactlyOneMember = (code: ErrorCode, field: string, one: string, other: string): ObjectRule => ({
-  code,
-  field,
-  problem: (object) => {
-    const count = [one, other].filter((name) => isGiven(object, `${field}.${name}`)).length;
-    if (count === 1) return undefined;
-    const [found, remedy] = count === 2 ? ["both are set", "remove one"] : ["neither is set", "set one"];
-    return `exactly one of ${one} and ${other} must be set, but ${found}; ${remedy}`;
-  },
-});
+export const exactlyOneMember = (code: ErrorCode, field: string, one: string, other: string): ObjectRule => {
+  const [hasOne, hasOther] = [given(`${field}.${one}`), given(`${field}.${other}`)];
+  const mustBe = `exactly one of ${one} and ${other} must be set`;
+  return {
+    code,
+    field,
+    cases: [
+      { when: allOf(hasOne, hasOther), says: says`${mustBe}, but both are set; remove one` },
+      { when: not(anyOf(hasOne, hasOther)), says: says`${mustBe}, but neither is set; set one` },
+    ],
+  };
+};
 
 /** Beside a member that is given, the other is not there at all: a CRD asks whether it is there, whatever it says. */
-export const noEmptyOther = (field: string, one: string, other: string): ObjectRule => ({
-  code: "SNAP-104",
-  field,
-  problem: (object) => {
-    const given = [one, other].filter((name) => isGiven(object, `${field}.${name}`));
-    const empty = given[0] === one ? other : one;
-    return given.length === 1 && valueAt(object, `${field}.${empty}`) !== undefined
-      ? `${empty} must not be the empty string beside ${given[0]}; ${fix("SNAP-104", empty)}`
-      : undefined;
-  },
-});
+export const noEmptyOther = (field: string, one: string, other: string): ObjectRule => {
+  const beside = (name: string, empty: string): Case => ({
+    when: allOf(given(`${field}.${name}`), present(`${field}.${empty}`), not(given(`${field}.${empty}`))),
+    says: says`${empty} must not be the empty string beside ${name}; ${fix("SNAP-104", empty)}`,
+  });
+  return { code: "SNAP-104", field, cases: [beside(one, other), beside(other, one)] };
+};
 
 export const immutableMembers = (
   code: ErrorCode,
@@ -134,24 +117,24 @@ export const immutableMembers = (
   code,
   field,
   unlessBroken,
-  problem: (before, after) => {
-    // An empty text may be removed: it says nothing.
-    const said = (object: JsonObject, name: string): string => textMember(object, `${field}.${name}`) ?? "";
-    const changed = names.find((name) => said(before, name) !== said(after, name));
-    return changed === undefined
-      ? undefined
-      : `${changed} is immutable but was changed from ${valueText(valueAt(before, `${field}.${changed}`))} to ${valueText(valueAt(after, `${field}.${changed}`))}; ${fix(code)}`;
-  },
+  cases: names.map((name) => {
+    const path = `${field}.${name}`;
+    return {
+      when: changed(path),
+      says: says`${name} is immutable but was changed from ${shown(path, "oldObject")} to ${shown(path)}; ${fix(code)}`,
+    };
+  }),
 });
 
 export const areTexts = (...paths: readonly string[]): readonly ObjectRule[] =>
   paths.map((field) => ({
     code: "SNAP-191",
     field,
-    problem: (object) => {
-      const value = valueAt(object, field);
-      return value === undefined || typeof value === "string"
-        ? undefined
-        : `must be text, but is ${valueText(value)}; ${fix("SNAP-191", "it")}`;
-    },
+    withoutPolicy: "The schemas of all CRDs refuse what is not text before any policy is asked.",
+    cases: [
+      {
+        when: allOf(present(field), not(isText(field))),
+        says: says`must be text, but is ${shown(field)}; ${fix("SNAP-191", "it")}`,
+      },
+    ],
   }));

@@ -7,9 +7,10 @@ import { allowListSources, type ShareKind, shareKinds } from "../api/share-lists
 import type { ShareReference } from "../api/types.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { fix, withCode } from "../errors/codes.ts";
-import { type FieldViolation, type RuleVerdict, textMember, valueAt, valueText } from "./object-rules.ts";
+import type { FieldViolation, RuleVerdict } from "./object-rules.ts";
 import { type PodVolume, podMakers, podVolumes } from "./pod-specs.ts";
 import type { AllowLists, Severity } from "./share-allow-lists.ts";
+import { textMember, valueAt, valueText } from "./values.ts";
 
 export const shareDriver = "csi.sharedresource.openshift.io";
 export const shareGroup = "sharedresource.openshift.io";

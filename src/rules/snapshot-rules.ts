@@ -3,29 +3,42 @@ import { annotations } from "../api/names.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { fix } from "../errors/codes.ts";
 import {
+  allOf,
+  anyOf,
+  type Case,
+  changed,
+  given,
+  isOneOf,
+  isText,
+  not,
+  present,
+  type RuleCondition,
+  says,
+  shown,
+} from "./condition.ts";
+import {
   areTexts,
   type ChangeRule,
   exactlyOneMember,
   type FieldViolation,
   immutableMembers,
-  isGiven,
   noEmptyOther,
   type ObjectRule,
   type ObjectRules,
-  textMember,
-  valueAt,
-  valueText,
   violationAt,
 } from "./object-rules.ts";
 import { contentSourceNames, snapshotSourceNames } from "./snapshot-source.ts";
+import { valueAt } from "./values.ts";
 
 const className: ObjectRule = {
   code: "SNAP-103",
   field: "spec.volumeSnapshotClassName",
-  problem: (object) =>
-    valueAt(object, "spec.volumeSnapshotClassName") === ""
-      ? `must not be the empty string when set; ${fix("SNAP-103", "it")}`
-      : undefined,
+  cases: [
+    {
+      when: allOf(present("spec.volumeSnapshotClassName"), not(given("spec.volumeSnapshotClassName"))),
+      says: says`must not be the empty string when set; ${fix("SNAP-103", "it")}`,
+    },
+  ],
 };
 
 export const snapshotRules: ObjectRules = {
@@ -41,30 +54,30 @@ export const snapshotRules: ObjectRules = {
 const deletionPolicy = (field: string): ObjectRule => ({
   code: "SNAP-116",
   field,
-  problem: (object) => {
-    const value = valueAt(object, field);
-    return value === "Delete" || value === "Retain"
-      ? undefined
-      : `must be Delete or Retain, but is ${valueText(value)}`;
-  },
+  cases: [
+    { when: not(isOneOf(field, ["Delete", "Retain"])), says: says`must be Delete or Retain, but is ${shown(field)}` },
+  ],
 });
 const driver = (field: string): ObjectRule => ({
   code: "SNAP-117",
   field,
-  problem: (object) =>
-    isGiven(object, field) ? undefined : `must name the CSI driver; ${fix("SNAP-117", "it", "the driver")}`,
+  cases: [{ when: not(given(field)), says: says`must name the CSI driver; ${fix("SNAP-117", "it", "the driver")}` }],
 });
 
 const reference = "spec.volumeSnapshotRef";
+const [isNamed, isPlaced] = [given(`${reference}.name`), given(`${reference}.namespace`)];
+const missing = (when: RuleCondition, what: string): Case => ({
+  when,
+  says: says`name and namespace must both be set, but ${what} not; ${fix("SNAP-113")}`,
+});
 const references: ObjectRule = {
   code: "SNAP-113",
   field: reference,
-  problem: (object) => {
-    const missing = ["name", "namespace"].filter((name) => !isGiven(object, `${reference}.${name}`));
-    return missing.length === 0
-      ? undefined
-      : `name and namespace must both be set, but ${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not; ${fix("SNAP-113")}`;
-  },
+  cases: [
+    missing(not(anyOf(isNamed, isPlaced)), "name and namespace are"),
+    missing(not(isNamed), "name is"),
+    missing(not(isPlaced), "namespace is"),
+  ],
 };
 
 /** The whole reference: Kubernetes treats it as one value. */
@@ -72,30 +85,27 @@ const boundReference: ChangeRule = {
   code: "SNAP-114",
   field: reference,
   unlessBroken: ["SNAP-113"],
-  problem: (before, after) => {
-    if (!isGiven(before, `${reference}.uid`)) return undefined;
-    const changed = referenceMembers.find(
-      (name) =>
-        (textMember(before, `${reference}.${name}`) ?? "") !== (textMember(after, `${reference}.${name}`) ?? ""),
-    );
-    return changed === undefined
-      ? undefined
-      : `is immutable once its uid is set, but ${changed} was changed from ${valueText(valueAt(before, `${reference}.${changed}`))} to ${valueText(valueAt(after, `${reference}.${changed}`))}; ${fix("SNAP-114")}`;
-  },
+  cases: (["name", "namespace", "uid", "kind", "apiVersion", "fieldPath", "resourceVersion"] as const).map((name) => {
+    const path = `${reference}.${name}`;
+    return {
+      when: allOf(given(`${reference}.uid`, "oldObject"), changed(path)),
+      says: says`is immutable once its uid is set, but ${name} was changed from ${shown(path, "oldObject")} to ${shown(path)}; ${fix("SNAP-114")}`,
+    };
+  }),
 };
-const referenceMembers = ["name", "namespace", "uid", "kind", "apiVersion", "fieldPath", "resourceVersion"] as const;
 
 /** It may be added later, because older releases did not write it. */
+const mode = "spec.sourceVolumeMode";
 const sourceVolumeMode: ChangeRule = {
   code: "SNAP-115",
-  field: "spec.sourceVolumeMode",
+  field: mode,
   unlessBroken: [],
-  problem: (before, after) => {
-    const [old, now] = [before, after].map((object) => textMember(object, "spec.sourceVolumeMode"));
-    return old === undefined || old === now
-      ? undefined
-      : `is immutable once set, but was changed from ${valueText(old)} to ${valueText(now)}; ${fix("SNAP-115", "it")}`;
-  },
+  cases: [
+    {
+      when: allOf(isText(mode, "oldObject"), anyOf(changed(mode), not(isText(mode)))),
+      says: says`is immutable once set, but was changed from ${shown(mode, "oldObject")} to ${shown(mode)}; ${fix("SNAP-115", "it")}`,
+    },
+  ],
 };
 
 export const contentRules: ObjectRules = {

@@ -4,7 +4,7 @@
  */
 import { snapshotContentNameFor } from "../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
-import { isSet } from "./object-rules.ts";
+import { isSet } from "./values.ts";
 
 /** Named once; after this nobody asks again which of two optional names is set. */
 interface Unclear {

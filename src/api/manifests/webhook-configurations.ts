@@ -33,14 +33,24 @@ const differ = (member: string): string => `object.${member} != oldObject.${memb
  * An update that changes none of these members is not asked about. Removing a finalizer is an update: without this, Fail and a webhook that
  * is down would keep every object from being deleted. The members are all that the rules read.
  */
-const onlyIfChanged = (...members: readonly string[]): string =>
+export const onlyIfChanged = (...members: readonly string[]): string =>
   ["oldObject == null", ...members.map(differ)].join(" || ");
 /** The same for one of several kinds: all conditions of a webhook must hold, so each is true for the other kinds. */
 const ofKind = (plural: string, ...members: readonly string[]): JsonObject => ({
   name: `${plural}-changed`,
   expression: `request.resource.resource != '${plural}' || ${onlyIfChanged(...members)}`,
 });
-const defaultClassAnnotation = `metadata.?annotations[?'${annotations.defaultClass}']`;
+/** All that the rules for snapshots read, by resource. */
+export const snapshotMembers = {
+  volumesnapshots: ["?spec"],
+  volumesnapshotcontents: ["?spec"],
+  volumesnapshotclasses: [
+    "?driver",
+    "?parameters",
+    "?deletionPolicy",
+    `metadata.?annotations[?'${annotations.defaultClass}']`,
+  ],
+} as const;
 
 export const snapshotConfiguration = (place: WebhookPlace): JsonObject => ({
   apiVersion: group,
@@ -63,11 +73,7 @@ export const snapshotConfiguration = (place: WebhookPlace): JsonObject => ({
       // Until the webhook is known to answer; `snapkeep webhook promote` sets Fail.
       failurePolicy: "Ignore",
       timeoutSeconds: 2,
-      matchConditions: [
-        ofKind("volumesnapshots", "?spec"),
-        ofKind("volumesnapshotcontents", "?spec"),
-        ofKind("volumesnapshotclasses", "?driver", "?parameters", "?deletionPolicy", defaultClassAnnotation),
-      ],
+      matchConditions: Object.entries(snapshotMembers).map(([plural, members]) => ofKind(plural, ...members)),
     },
   ],
 });

@@ -19,7 +19,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { claimSourceViolations, isElsewhere, pairMistake } from "../../rules/claim-sources.ts";
 import type { FieldViolation } from "../../rules/object-rules.ts";
-import { valueAt } from "../../rules/object-rules.ts";
+import { valueAt } from "../../rules/values.ts";
 import { invalid } from "../../schema/field-error.ts";
 import type { FieldError } from "../contracts.ts";
 import {

@@ -6,8 +6,9 @@ import { type ErrorCode, remedyOf } from "../../errors/codes.ts";
 import type { KubeApi, PageReader, PathReader, VersionFinder } from "../../kube/api.ts";
 import type { ClaimGates } from "../../rules/claim-sources.ts";
 import { describeObject, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
-import { type FieldViolation, textMember } from "../../rules/object-rules.ts";
+import type { FieldViolation } from "../../rules/object-rules.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
+import { textMember } from "../../rules/values.ts";
 import { unknownKind } from "../../runtime/connect.ts";
 import { schemaFindings, unlessSaid } from "../findings/shipped-schemas.ts";
 

@@ -5,10 +5,11 @@ import type { JsonObject } from "../../base/json.ts";
 import { after, type ErrorCode, withCode } from "../../errors/codes.ts";
 import { type ClaimGates, sizeViolations } from "../../rules/claim-sources.ts";
 import { apiGroupOf, describeObject, nameOf, type ObjectFinding, objectFindings } from "../../rules/object-findings.ts";
-import { type FieldViolation, textMember, valueAt } from "../../rules/object-rules.ts";
+import type { FieldViolation } from "../../rules/object-rules.ts";
 import { type AllowLists, allowListIn, dataOf, platformAllowLists } from "../../rules/share-allow-lists.ts";
 import { judgedBySharing, judgeSharing } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
+import { textMember, valueAt } from "../../rules/values.ts";
 import { schemaFindings, unlessSaid } from "../findings/shipped-schemas.ts";
 import type { Manifest, ReadManifests } from "./manifests.ts";
 

@@ -7,10 +7,11 @@ import type { ShareKind } from "../../api/share-lists.ts";
 import { after, withCode } from "../../errors/codes.ts";
 import { type ClaimGates, sourceToCopy } from "../../rules/claim-sources.ts";
 import { type JudgedKind, judgedResource, type KindRules, kindRules } from "../../rules/kind-rules.ts";
-import { type FieldViolation, type RuleVerdict, valueAt } from "../../rules/object-rules.ts";
+import type { FieldViolation, RuleVerdict } from "../../rules/object-rules.ts";
 import type { AllowLists } from "../../rules/share-allow-lists.ts";
 import { judgedBySharing, judgeSharing, shareVolumes } from "../../rules/shared-resources.ts";
 import { defaultClassDriver, secondDefault } from "../../rules/snapshot-rules.ts";
+import { valueAt } from "../../rules/values.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";
 import { isOwnProbe, type UserInfo } from "./own-probe.ts";
 

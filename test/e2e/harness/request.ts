@@ -2,7 +2,8 @@
  * One plain HTTPS request to the API server. The harness does not use the project's own client: what sets the stage for
  * a test of the client must not depend on it.
  */
-import { request as httpsRequest } from "node:https";
+import type { IncomingMessage } from "node:http";
+import { type Agent, request as httpsRequest } from "node:https";
 
 export interface Server {
   readonly url: string;
@@ -13,15 +14,29 @@ export interface Server {
 export interface Answer {
   readonly status: number;
   readonly text: string;
+  /** What kubectl prints as "Warning: …". */
+  readonly warnings: readonly string[];
 }
 
 const requestMsMax = 30_000;
+
+interface RequestOptions {
+  readonly token: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** Keeps connections, for a great many requests; absent: each has its own. */
+  readonly agent?: Agent;
+}
+
+/** Each header reads: 299 - "text". */
+const warningsIn = ({ headersDistinct }: IncomingMessage): readonly string[] =>
+  (headersDistinct.warning ?? []).map((line) => JSON.parse(line.slice(line.indexOf('"'))) as string);
 
 export function request(
   server: Server,
   method: string,
   path: string,
-  { token, body, contentType = "application/json" }: { token: string; body?: unknown; contentType?: string },
+  { token, body, contentType = "application/json", agent }: RequestOptions,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = httpsRequest(
@@ -29,7 +44,7 @@ export function request(
       {
         method,
         ca: server.authority,
-        agent: false,
+        agent: agent ?? false,
         timeout: requestMsMax,
         headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "content-type": contentType }) },
       },
@@ -38,7 +53,9 @@ export function request(
         incoming.setEncoding("utf8").on("data", (chunk: string) => {
           text += chunk;
         });
-        incoming.on("end", () => resolve({ status: incoming.statusCode ?? 0, text })).on("error", reject);
+        incoming
+          .on("end", () => resolve({ status: incoming.statusCode ?? 0, text, warnings: warningsIn(incoming) }))
+          .on("error", reject);
       },
     );
     outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer to ${method} ${path} in ${requestMsMax} ms`)));

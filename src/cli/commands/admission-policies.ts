@@ -1,0 +1,67 @@
+/** `snapkeep admission-policies`: the rules as admission policies of Kubernetes, for clusters without the webhook. */
+import { stringify } from "yaml";
+import { admissionPolicies, policyRows, type ValidationAction } from "../../rules/admission-policies.ts";
+import { type CommandInput, defineCommand } from "../../runtime/command.ts";
+import { bool, list, oneOf } from "../../runtime/flag-kinds.ts";
+
+const actions: readonly ValidationAction[] = ["Deny", "Warn", "Audit"];
+const isAction = (word: string): word is ValidationAction => actions.some((action) => action === word);
+
+const flags = {
+  print: bool({
+    default: false,
+    help: "Write the policies and their bindings to standard output. Needs no cluster. Without it, each rule is listed with the policy that has it.",
+  }),
+  actions: list({
+    default: ["Deny"],
+    help: "With --print: what happens with a request that breaks a rule. Deny; or Audit and Warn, to see first what would be refused.",
+  }),
+  output: oneOf(["text", "yaml", "json"], {
+    default: "text",
+    short: "o",
+    help: "Format of the output. Manifests are YAML unless json is asked for.",
+  }),
+} as const;
+
+export const command = defineCommand({
+  flags,
+  examples: [
+    { does: "List each rule, with its policy or why there is none", line: "snapkeep admission-policies" },
+    {
+      does: "See for a while what would be refused",
+      line: "snapkeep admission-policies --print --actions=Audit,Warn | kubectl apply --server-side -f -",
+    },
+    { does: "Refuse it", line: "snapkeep admission-policies --print | kubectl apply --server-side -f -" },
+    { does: "Remove the policies", line: "snapkeep admission-policies --print | kubectl delete -f -" },
+  ],
+  check: (options) => {
+    const unknown = options.actions.find((word) => !isAction(word));
+    if (unknown !== undefined) return `--actions: ${JSON.stringify(unknown)}; expected some of ${actions.join(", ")}`;
+    if (options.actions.length === 0) return `--actions: expected some of ${actions.join(", ")}`;
+    // The API server refuses this pair, because the same message would be sent twice.
+    if (options.actions.includes("Deny") && options.actions.includes("Warn"))
+      return "--actions: Deny and Warn exclude each other; give Audit,Warn first, and Deny later";
+    return undefined;
+  },
+  run: async (input) => {
+    input.out.write(input.options.print ? manifests(input) : rows(input));
+    return 0;
+  },
+});
+
+type Input = CommandInput<typeof flags>;
+
+function manifests({ options }: Input): string {
+  const objects = admissionPolicies(options.actions.filter(isAction));
+  if (options.output === "json")
+    return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }, undefined, 2)}\n`;
+  return objects.map((object) => `---\n${stringify(object, { lineWidth: 0 })}`).join("");
+}
+
+function rows({ options }: Input): string {
+  if (options.output === "json") return `${JSON.stringify(policyRows, undefined, 2)}\n`;
+  if (options.output === "yaml") return stringify(policyRows, { lineWidth: 0 });
+  return policyRows
+    .map(({ code, kind, field, policy, why }) => `${code}  ${kind}  ${field}\n    ${policy ?? `no policy: ${why}`}\n`)
+    .join("");
+}

@@ -1,0 +1,244 @@
+/**
+ * Admission policies on the real API server: every pair of old and new objects is judged as the webhook judges it, in the same words. The
+ * CRDs are loose in both versions, so that policies alone decide.
+ */
+import assert from "node:assert/strict";
+import { Agent } from "node:https";
+import { after, before, describe, test } from "node:test";
+import { snapshotCrds } from "../../src/api/crds/index.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { admissionPolicies, policyName } from "../../src/rules/admission-policies.ts";
+import { type AdmissionPair, admissionPairs, contentSpecs, objectOf, snapshotSpecs } from "../admission-pairs.ts";
+import { differenceCounts, webhookJudgement } from "../policy-verdict.ts";
+import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import { installCrdsOn } from "./harness/crds.ts";
+import { type Answer, request } from "./harness/request.ts";
+import { until } from "./harness/until.ts";
+
+const versions = ["v1beta1", "v1"] as const;
+type Version = (typeof versions)[number];
+const api = "/apis/snapshot.storage.k8s.io";
+const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+const collection = (kind: string): string =>
+  kind === "VolumeSnapshot" ? "namespaces/default/volumesnapshots" : `${kind.toLowerCase().replace(/s$/, "se")}s`;
+const pathOf = (kind: string, version: Version): string => `${api}/${version}/${collection(kind)}`;
+const named = (object: JsonObject): string => String((object.metadata as JsonObject).name);
+
+let plane: ControlPlane;
+const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+const ask = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  request({ url: plane.url, authority: plane.authority.certificate }, method, path, {
+    token: plane.token,
+    body,
+    agent,
+  });
+const stored = new Map<string, JsonObject>();
+
+async function inTurns<T>(items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) await work(items[index] as T, index);
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+}
+
+async function created(path: string, object: JsonObject): Promise<JsonObject> {
+  const { status, text } = await ask("POST", path, object);
+  assert.equal(status, 201, text);
+  return JSON.parse(text) as JsonObject;
+}
+
+/** The same loose schema in both versions. */
+const looseCrds = snapshotCrds(1).map((crd) => ({
+  ...crd,
+  spec: {
+    ...crd.spec,
+    versions: crd.spec.versions.flatMap((version) => [version, { ...version, name: "v1", storage: false }]),
+  },
+}));
+
+const specText = (kind: string, object: JsonObject): string => `${kind} ${JSON.stringify(object.spec)}`;
+
+async function judgedBy({ kind, before: old, after: now }: AdmissionPair, version: Version): Promise<Answer> {
+  const apiVersion = `snapshot.storage.k8s.io/${version}`;
+  if (old === undefined) return ask("POST", `${pathOf(kind, version)}?dryRun=All`, { ...now, apiVersion });
+  const found = stored.get(specText(kind, old)) ?? assert.fail(`not stored: ${specText(kind, old)}`);
+  return ask("PUT", `${pathOf(kind, version)}/${named(found)}?dryRun=All`, { ...found, apiVersion, spec: now.spec });
+}
+
+const messageIn = ({ text }: Answer): string => (JSON.parse(text) as { message: string }).message;
+const afterName = (text: string): string =>
+  text.replace(/^.*?ValidatingAdmissionPolicy '[^']*' with binding '[^']*'( denied request)?: /s, "");
+
+describe("admission policies", () => {
+  before(async () => {
+    plane = await startControlPlane({
+      controllers: "storage",
+      controllerManagerFlags: ["--controllers=validatingadmissionpolicy-status-controller"],
+    });
+    await installCrdsOn(plane, looseCrds);
+    for (const [kind, specs] of [
+      ["VolumeSnapshot", snapshotSpecs],
+      ["VolumeSnapshotContent", contentSpecs],
+    ] as const)
+      await inTurns(specs, async (spec, index) => {
+        const draft = { ...objectOf(kind, `o-${index}`, spec), apiVersion: "snapshot.storage.k8s.io/v1beta1" };
+        stored.set(specText(kind, { spec }), await created(pathOf(kind, "v1beta1"), draft));
+      });
+    await apply(admissionPolicies(["Deny"]));
+    for (const [kind, given] of Object.entries(broken))
+      await until({ what: `the policy for ${kind} is in force` }, async () =>
+        (await ask("POST", `${pathOf(kind, "v1")}?dryRun=All`, given)).status === 422 ? true : undefined,
+      );
+  });
+  after(async () => {
+    agent.destroy();
+    plane?.stop();
+  });
+
+  const broken: Readonly<Record<string, JsonObject>> = {
+    VolumeSnapshot: objectOf("VolumeSnapshot", "probe", { source: {} }),
+    VolumeSnapshotContent: objectOf("VolumeSnapshotContent", "probe", {
+      driver: "d",
+      deletionPolicy: "Delete",
+      source: {},
+      volumeSnapshotRef: {},
+    }),
+    VolumeSnapshotClass: {
+      apiVersion: "snapshot.storage.k8s.io/v1",
+      kind: "VolumeSnapshotClass",
+      metadata: { name: "probe" },
+      driver: "",
+      deletionPolicy: "Delete",
+    },
+  };
+
+  async function apply(objects: readonly JsonObject[]): Promise<void> {
+    for (const object of objects) {
+      const plural = object.kind === "ValidatingAdmissionPolicy" ? "ies" : "ybindings";
+      await created(policies.replace(/ies$/, plural), object);
+    }
+  }
+
+  test("policies and webhook agree on every pair in v1 and v1beta1, message for message, with status 422", async () => {
+    const counts = { pairs: 0, refused: 0, several: 0, warned: 0 };
+    const seen = new Set<string>();
+    await inTurns([...admissionPairs()], async (pair, index) => {
+      const answer = await judgedBy(pair, versions[index % 2] as Version);
+      const webhook = webhookJudgement(pair);
+      const what = `${JSON.stringify(pair)}: ${answer.text}`;
+      counts.pairs += 1;
+      const warned = answer.warnings.filter((text) => text.includes("ValidatingAdmissionPolicy")).map(afterName);
+      assert.deepEqual(warned.sort(), [...webhook.warned].sort(), what);
+      if (warned.length > 0) counts.warned += 1;
+      if (webhook.refused === undefined) {
+        assert.ok(answer.status < 300, what);
+        return;
+      }
+      assert.equal(answer.status, 422, what);
+      assert.equal(afterName(messageIn(answer)), webhook.refused, what);
+      counts.refused += 1;
+      if (webhook.rules > 1) counts.several += 1;
+      seen.add(/\[(SNAP-\d+)\]$/.exec(webhook.refused)?.[1] ?? "");
+    });
+    assert.deepEqual(counts, differenceCounts());
+    for (const code of [101, 102, 103, 104, 111, 112, 113, 114, 115])
+      assert.ok(seen.has(`SNAP-${code}`), `SNAP-${code} never was the answer`);
+  });
+
+  test("the API server finds nothing to warn of in the expressions", async () => {
+    for (const { kind, metadata } of admissionPolicies(["Deny"])) {
+      if (kind !== "ValidatingAdmissionPolicy") continue;
+      const { name } = metadata as { name: string };
+      const status = await until({ what: `${name} is type-checked` }, async () => {
+        const found = JSON.parse((await ask("GET", `${policies}/${name}`)).text) as { status?: JsonObject };
+        return found.status?.typeChecking === undefined ? undefined : found.status;
+      });
+      assert.deepEqual(status.typeChecking, {}, name);
+    }
+  });
+
+  test("a class without a driver is refused", async () => {
+    const refused = await ask("POST", `${pathOf("VolumeSnapshotClass", "v1")}?dryRun=All`, broken.VolumeSnapshotClass);
+    assert.match(messageIn(refused), /driver: must name the CSI driver; set it to .* \[SNAP-117\]$/);
+  });
+
+  test("ten times the expressions stay within the server's cost limit, for the largest object that it stores", async () => {
+    const kind = "VolumeSnapshotContent";
+    const spec = {
+      driver: "driver.example",
+      deletionPolicy: "Delete",
+      source: { volumeHandle: "h".repeat(1_400_000) },
+      volumeSnapshotRef: { name: "m", namespace: "default", uid: "1" },
+    };
+    const large = await created(pathOf(kind, "v1"), objectOf(kind, "large", spec));
+    const change = () =>
+      ask("PUT", `${pathOf(kind, "v1")}/large?dryRun=All`, { ...large, spec: { ...spec, deletionPolicy: "Retain" } });
+    const tenfold = admissionPolicies(["Deny"]).map((object) => tenTimes(object));
+    await apply(tenfold);
+    await apply([{ ...costly, spec: costly.spec as JsonObject }, bindingTo(named(costly))]);
+    // The limit is in force: a policy that looks at each character ten times is beyond it.
+    const limited = await until({ what: "the costly policy is asked" }, async () => {
+      const answer = await change();
+      return answer.status === 200 ? undefined : answer;
+    });
+    assert.match(messageIn(limited), /with-cost.*cost/s);
+    await ask("DELETE", `${policies.replace(/ies$/, "ybindings")}/${named(costly)}`);
+    const answer = await until({ what: "the costly policy is asked no more" }, async () => {
+      const found = await change();
+      return messageIn(found)?.includes("with-cost") ? undefined : found;
+    });
+    assert.equal(answer.status, 200, answer.text.slice(0, 500));
+    const probe = await ask("POST", `${pathOf(kind, "v1")}?dryRun=All`, broken[kind]);
+    assert.match(probe.text, new RegExp(`${policyName(kind)}`));
+  });
+});
+
+/** Each variable ten times, and each expression joined to itself ten times: ten times the cost of each expression, and of all together. */
+function tenTimes(object: JsonObject): JsonObject {
+  const tenfold = `tenfold.${named(object)}`;
+  const metadata = { name: tenfold };
+  const spec = object.spec as JsonObject;
+  if (object.kind !== "ValidatingAdmissionPolicy")
+    return { ...object, metadata, spec: { ...spec, policyName: tenfold } };
+  const turns = Array.from({ length: 10 }, (_, index) => index);
+  const renamed = (text: string, turn: number): string => text.replaceAll(/variables\.(\w+)/g, `variables.$1At${turn}`);
+  const variables = turns.flatMap((turn) =>
+    (spec.variables as { name: string; expression: string }[]).map(({ name, expression }) => ({
+      name: `${name}At${turn}`,
+      expression: renamed(expression, turn),
+    })),
+  );
+  const validations = (spec.validations as { expression: string; message: string }[]).map(
+    ({ expression, message }) => ({
+      expression: turns.map((turn) => `(${renamed(expression, turn)})`).join(" && "),
+      message,
+    }),
+  );
+  return { ...object, metadata, spec: { ...spec, variables, validations } };
+}
+
+const costly: JsonObject = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingAdmissionPolicy",
+  metadata: { name: "with-cost" },
+  spec: {
+    matchConstraints: {
+      resourceRules: [
+        {
+          apiGroups: ["snapshot.storage.k8s.io"],
+          apiVersions: ["v1"],
+          operations: ["UPDATE"],
+          resources: ["volumesnapshotcontents"],
+        },
+      ],
+    },
+    validations: [{ expression: `![1,2,3,4,5,6,7,8,9,10].exists(n, object.spec.source.volumeHandle.contains('x'))` }],
+  },
+};
+const bindingTo = (policy: string): JsonObject => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingAdmissionPolicyBinding",
+  metadata: { name: policy },
+  spec: { policyName: policy, validationActions: ["Deny"] },
+});
