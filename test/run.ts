@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { report } from "./report.ts";
 
 const suites: Readonly<Record<string, readonly string[]>> = {
-  unit: ["src/**/*.test.ts", "test/*.test.ts", "test/sim/**/*.test.ts", "test/conformance/**/*.test.ts"],
+  unit: ["src/**/*.test.ts", "test/*.test.ts", "test/{sim,conformance,explain}/**/*.test.ts"],
   sim: ["test/sim/*.sim.ts"],
   tidy: ["test/{tidy,style-tidy,tidy-e2e,architecture}.test.ts"],
   e2e: ["test/e2e/**/*.test.ts"],

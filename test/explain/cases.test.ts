@@ -2,14 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reasonRows } from "../../src/api/reasons.ts";
-import { claimCases } from "./cases/claims.ts";
-import { deletionCases } from "./cases/deletions.ts";
-import { shareCases } from "./cases/shares.ts";
-import { snapshotCases } from "./cases/snapshots.ts";
-import { clusterWith, idOf } from "./cluster.ts";
-import { alwaysHarmful, outerCauses } from "./stuck-case.ts";
-
-const cases = [...snapshotCases, ...deletionCases, ...claimCases, ...shareCases];
+import { stuckCases as cases, objectsOf } from "./answer.ts";
+import { idOf } from "./cluster.ts";
+import { harmIn } from "./harm.ts";
+import { outerCauses } from "./stuck-case.ts";
 
 test("there are at least sixty cases of stuck objects, ten from public threads, and no two are alike", () => {
   assert.ok(cases.length >= 60, `${cases.length} cases`);
@@ -19,9 +15,9 @@ test("there are at least sixty cases of stuck objects, ten from public threads, 
 
 for (const each of cases)
   test(`given ${each.given}: the case is complete`, () => {
-    const ids = clusterWith(each.objects, each.gone).map(idOf);
+    const ids = objectsOf(each).map(idOf);
     const isServed = !(each.unserved ?? []).includes(each.explain.split(" ")[0] ?? "");
     assert.equal(ids.includes(each.explain), isServed, `${each.explain} is explained`);
     assert.ok(each.cause in reasonRows || (outerCauses as readonly string[]).includes(each.cause));
-    assert.doesNotMatch(each.next.source, alwaysHarmful);
+    assert.deepEqual(harmIn([{ says: each.next.source }], []), []);
   });

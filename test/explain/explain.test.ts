@@ -1,54 +1,63 @@
 /** `explain` on the cases: the right first cause, the object on which it lies, who has to act, and what to type. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KindName } from "../../src/api/kinds.ts";
-import type { Ref } from "../../src/api/plan.ts";
-import type { KubeObject } from "../../src/api/types.ts";
-import { keyIn } from "../../src/base/brand.ts";
-import { type Answer, type ClusterReader, decideBy, readerOf } from "../../src/cli/explain/cluster-copy.ts";
-import { explain } from "../../src/cli/explain/explain.ts";
-import { claimCases } from "./cases/claims.ts";
-import { deletionCases } from "./cases/deletions.ts";
-import { shareCases } from "./cases/shares.ts";
-import { snapshotCases } from "./cases/snapshots.ts";
-import { clusterWith, now, type ObjectId } from "./cluster.ts";
-import { alwaysHarmful, type StuckCase } from "./stuck-case.ts";
+import { answerTo, isRight, objectsOf, refText, stuckCases } from "./answer.ts";
+import { harmIn } from "./harm.ts";
 
-const refOf = (id: ObjectId): Ref => {
-  const [kind = "", key = ""] = id.split(" ");
-  const [name = "", namespace] = key.split("/").reverse();
-  return { kind: kind as KindName, namespace, name };
-};
-const idOf = ({ kind, namespace, name }: Ref): string => `${kind} ${keyIn(namespace, name)}`;
-
-/** The caller may not read some kinds, and the API server does not serve others. */
-function readerFor({ objects, gone, unreadable = [], unserved = [] }: StuckCase): ClusterReader {
-  const reader = readerOf(clusterWith(objects, gone) as unknown as readonly KubeObject[]);
-  return {
-    read: async (want, signal): Promise<Answer> => {
-      if (unserved.includes(want.kind)) return { kind: "unserved" };
-      return unreadable.includes(want.kind) ? { kind: "unreadable", why: "forbidden" } : reader.read(want, signal);
-    },
-  };
-}
-
-for (const each of [...snapshotCases, ...deletionCases, ...claimCases, ...shareCases])
+for (const each of stuckCases)
   test(`given ${each.given}, the cause is ${each.cause}`, async () => {
-    const ref = refOf(each.explain);
-    const found = await decideBy(
-      readerFor(each),
-      (copy) => explain(copy, ref, Date.parse(now)),
-      new AbortController().signal,
-    );
+    const found = await answerTo(each);
     assert.ok(found !== undefined, "the object is found");
     const advice = found.next.map(({ says, command = "" }) => `${says}\n${command}`).join("\n");
     const { cause, actor } = found;
     assert.deepEqual(
-      { cause, at: idOf(found.at), actor },
+      { cause, at: refText(found.at), actor },
       { cause: each.cause, at: each.at, actor: each.actor },
       found.says,
     );
     assert.match(advice, each.next);
-    assert.doesNotMatch(advice, alwaysHarmful);
     if (each.never !== undefined) assert.doesNotMatch(advice, each.never);
+  });
+
+test("the first cause is right in at least 57 of 60 cases, and no advice harms in any", async () => {
+  const answers = await Promise.all(stuckCases.map(async (each) => ({ each, found: await answerTo(each) })));
+  const right = answers.filter(({ each, found }) => found !== undefined && isRight(found, each));
+  const harms = answers.flatMap(({ each, found }) =>
+    harmIn(found?.next ?? [], objectsOf(each)).map((harm) => `${each.given}: ${harm}`),
+  );
+  assert.ok(right.length / answers.length >= 57 / 60, `${right.length} of ${answers.length} are right`);
+  assert.deepEqual(harms, []);
+});
+
+const going = { deletionTimestamp: "2026-03-01T11:00:00Z" };
+const taken = { status: { snapshotHandle: "snap-77" }, spec: { volumeSnapshotRef: { name: "monday" } } };
+const content = (metadata: Record<string, string> = {}) => ({
+  kind: "VolumeSnapshotContent",
+  metadata: { name: "c", ...metadata },
+  ...taken,
+});
+const snapshot = { kind: "VolumeSnapshot", metadata: { namespace: "team", name: "monday" } };
+const retain = `kubectl patch volumesnapshotcontent c --type=merge -p '{"spec":{"deletionPolicy":"Retain"}}'`;
+
+/** Advice, and whether it would harm in a cluster with the snapshot and this content. */
+const judged: Readonly<Record<string, readonly [says: string, command: string, content: object, harms: boolean]>> = {
+  "a finalizer is taken off": ["x", `kubectl patch vs monday -p '{"metadata":{"finalizers":null}}'`, content(), true],
+  "a deletion by force": ["x", "kubectl delete pod a --force", content(), true],
+  "a content is deleted": ["x", "kubectl delete volumesnapshotcontent c", content(), true],
+  "definitions are deleted": ["x", "kubectl delete customresourcedefinition volumesnapshots.s", content(), true],
+  "a snapshot with data is deleted": ["x", "kubectl delete volumesnapshot monday -n team", content(), true],
+  "a snapshot is deleted whose content goes": [
+    "x",
+    "kubectl delete volumesnapshot monday -n team",
+    content(going),
+    false,
+  ],
+  "a content is retained, and its handle is named": ["snapshot snap-77 stays", retain, content(going), false],
+  "a content is retained, and nobody knows its handle": ["it stays", retain, content(going), true],
+  "a log is read": ["read it", "kubectl logs a -n b", content(), false],
+};
+for (const [given, [says, command, object, harms]] of Object.entries(judged))
+  test(`given advice by which ${given}, it ${harms ? "harms" : "does not harm"}`, () => {
+    const found = harmIn([{ says, command }], [snapshot, object] as never);
+    assert.equal(found.length > 0, harms, found.join("; "));
   });

@@ -42,9 +42,6 @@ export interface StuckCase {
   readonly next: RegExp;
   /** Why the expectation is another than the one that was written before the code. */
   readonly changed?: string;
-  /** Advice that would harm, beside what harms always. */
+  /** Advice that would harm here, beside what harms always (harm.ts). */
   readonly never?: RegExp;
 }
-
-/** Never advised in any case: finalizers removed by hand, and data deleted by force. */
-export const alwaysHarmful = /"finalizers":\s*(null|\[\])|patch\b.*finalizers|--force\b|--grace-period=0/;
