@@ -16,6 +16,7 @@ import { defaultText, flagGroups } from "../runtime/help.ts";
 import type { MetricTable } from "../runtime/metrics.ts";
 import { leaderMetrics, queueMetrics, requestMetrics, waitingMetrics } from "../runtime/metrics.ts";
 import { processMetrics } from "../runtime/process-metrics.ts";
+import { explanationSchema } from "./explain/schema.ts";
 import { usageLine } from "./run.ts";
 
 interface Loaded {
@@ -37,6 +38,7 @@ export async function referencePages(commands: readonly CommandRow[]): Promise<R
     "alerts.md": alertsPage(),
     "reasons.md": reasonsPage(),
     "admission-policies.md": policiesPage(),
+    "explanation.schema.json": `${JSON.stringify(explanationSchema, undefined, 2)}\n`,
   };
 }
 

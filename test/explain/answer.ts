@@ -22,10 +22,15 @@ export const refOf = (id: ObjectId): Ref => {
 export const refText = ({ kind, namespace, name }: Ref): string => `${kind} ${keyIn(namespace, name)}`;
 
 /** The caller may not read some kinds, and the API server does not serve others. */
-function readerFor({ unreadable = [], unserved = [] }: StuckCase, objects: readonly ClusterObject[]): ClusterReader {
+function readerFor(
+  { unreadable = [], unserved = [] }: StuckCase,
+  objects: readonly ClusterObject[],
+  asked: (kind: string) => unknown,
+): ClusterReader {
   const reader = readerOf(objects as unknown as readonly KubeObject[]);
   return {
     read: async (want, signal): Promise<Answer> => {
+      asked(want.kind);
       if (unserved.includes(want.kind)) return { kind: "unserved" };
       return unreadable.includes(want.kind) ? { kind: "unreadable", why: "forbidden" } : reader.read(want, signal);
     },
@@ -37,9 +42,10 @@ export const objectsOf = ({ objects, gone }: StuckCase): readonly ClusterObject[
 export const answerTo = (
   each: StuckCase,
   objects: readonly ClusterObject[] = objectsOf(each),
+  asked: (kind: string) => unknown = () => undefined,
 ): Promise<Explanation | undefined> =>
   decideBy(
-    readerFor(each, objects),
+    readerFor(each, objects, asked),
     (copy) => explain(copy, refOf(each.explain), Date.parse(now)),
     new AbortController().signal,
   );

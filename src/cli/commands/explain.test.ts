@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { createClaim, createSnapshot, startHarness } from "../../../test/command-harness.ts";
 import { startCommand } from "../../../test/command-line.ts";
 import { temporaryFolder } from "../../../test/csi-sockets.ts";
@@ -15,7 +15,7 @@ test("a snapshot that nobody has looked at is stuck because no snapshot-controll
   assert.equal(await code, 1, said());
   assert.match(
     said(),
-    /^VolumeSnapshot default\/monday is stuck: ComponentDown at VolumeSnapshot default\/monday\n {2}no snapshot-controller runs/,
+    /^VolumeSnapshot default\/monday is stuck: ComponentDown at VolumeSnapshot\s+default\/monday\n {2}no snapshot-controller runs/,
   );
   assert.match(said(), /^ {6}snapkeep install --apply$/m);
 });
@@ -64,27 +64,74 @@ test("-o json has the cause with its object and actor, the chain and the next st
   assert.ok(next.length > 0);
 });
 
-test("-f explains objects of a file without a cluster", async (t) => {
-  const file = join(temporaryFolder(t), "objects.yaml");
-  writeFileSync(
-    file,
-    `apiVersion: v1
-kind: List
-items:
+const snapshotYaml = `
   - apiVersion: snapshot.storage.k8s.io/v1
     kind: VolumeSnapshot
     metadata: {namespace: team, name: monday, uid: u, resourceVersion: "1", creationTimestamp: "${now}"}
-    spec: {source: {persistentVolumeClaimName: data}, volumeSnapshotClassName: fast}
+    spec: {source: {persistentVolumeClaimName: data}, volumeSnapshotClassName: fast}`;
+const classYaml = `
   - apiVersion: snapshot.storage.k8s.io/v1
     kind: VolumeSnapshotClass
     metadata: {name: fast, uid: c, resourceVersion: "1"}
     driver: disk.example.com
-    deletionPolicy: Delete
-`,
+    deletionPolicy: Delete`;
+const claimYaml = (name: string): string => `
+  - apiVersion: v1
+    kind: PersistentVolumeClaim
+    metadata: {namespace: team, name: ${name}, uid: p, resourceVersion: "1"}
+    spec: {}`;
+
+async function explainedFrom(t: TestContext, items: string, ...more: readonly string[]) {
+  const file = join(temporaryFolder(t), "objects.yaml");
+  writeFileSync(file, `apiVersion: v1\nkind: List\nitems:${items}\n`);
+  const { code, said } = startCommand("explain", "vs/monday", "-n", "team", "-f", file, ...more);
+  return { code: await code, text: said.text };
+}
+
+test("-f explains objects of a file without a cluster", async (t) => {
+  const { code, text } = await explainedFrom(t, snapshotYaml + classYaml + claimYaml("other"));
+  assert.equal(code, 1, text);
+  assert.match(text, /ClaimNotFound at PersistentVolumeClaim\s+team\/data/);
+});
+
+test("what files do not list is not said to be missing: the command that adds it is printed", async (t) => {
+  const { code, text } = await explainedFrom(t, snapshotYaml + classYaml);
+  assert.equal(code, 1, text);
+  assert.match(
+    text,
+    /^VolumeSnapshot team\/monday cannot be judged: NotReadable at\s+PersistentVolumeClaim team\/data/,
   );
-  const { code, said } = startCommand("explain", "vs/monday", "-n", "team", "-f", file);
-  assert.equal(await code, 1, said.text);
-  assert.match(said.text, /ClaimNotFound at PersistentVolumeClaim team\/data/);
+  assert.match(text, /^ {6}kubectl get persistentvolumeclaim data -n team -o yaml$/m);
+});
+
+test("files are judged as of their newest date", async (t) => {
+  const { text } = await explainedFrom(t, snapshotYaml + classYaml + claimYaml("other"), "-o", "yaml");
+  assert.match(text, new RegExp(`^time: ${now}$`, "m"));
+});
+
+test("a bundle of gather gives the answer that the cluster gives", async (t) => {
+  const { client, start } = await startHarness(t);
+  const folder = join(temporaryFolder(t), "bundle");
+  await createClaim(client);
+  await createSnapshot(client, "monday");
+  const live = start("explain", "vs/monday", "-n", "default", "-o", "json");
+  await live.code;
+  assert.equal(await start("gather", `--out=${folder}`, "--namespace=default").code, 0);
+  const offline = startCommand("explain", "vs/monday", "-n", "default", "-f", folder, "-o", "json");
+  await offline.code;
+  const [{ time: _, ...fromCluster }, { time: __, ...fromBundle }] = [
+    JSON.parse(live.said()),
+    JSON.parse(offline.said.out),
+  ];
+  assert.deepEqual(fromBundle, fromCluster);
+  assert.equal(fromCluster.cause.code, "ComponentDown");
+});
+
+test("a command that is printed is safe to copy, whatever the names in it", async (t) => {
+  const evil = snapshotYaml.replace("persistentVolumeClaimName: data", `persistentVolumeClaimName: "a'; rm -rf ~; '"`);
+  const { text } = await explainedFrom(t, evil + classYaml + claimYaml("other"), "-o", "json");
+  const commands = (JSON.parse(text).next as { command?: string }[]).map(({ command = "" }) => command).join("\n");
+  assert.doesNotMatch(commands.replaceAll(/'(?:[^']|'\\'')*'/g, "WORD"), /rm -rf/);
 });
 
 test("an object that does not exist, and a kind that is not explained, are one line each", async (t) => {

@@ -3,7 +3,7 @@ import { kindRows } from "../../api/kinds.ts";
 import { annotations } from "../../api/names.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { Cause } from "./causes.ts";
-import { argumentsFor, type Finding, type Step } from "./finding.ts";
+import { argumentsFor, type Finding, type Step, word } from "./finding.ts";
 import type { RunningComponent } from "./running.ts";
 
 export interface Situation {
@@ -16,7 +16,7 @@ export interface Situation {
 const describe = (ref: Ref, says: string): Step => ({ says, command: `kubectl describe ${argumentsFor(ref)}` });
 const list = ({ kind, namespace }: Ref, says: string): Step => ({
   says,
-  command: `kubectl get ${kindRows[kind].plural}${namespace === undefined ? "" : ` -n ${namespace}`}`,
+  command: `kubectl get ${kindRows[kind].plural}${namespace === undefined ? "" : ` -n ${word(namespace)}`}`,
 });
 const wait = (says: string): readonly Step[] => [{ says: `wait: ${says}` }];
 
@@ -24,11 +24,15 @@ const wait = (says: string): readonly Step[] => [{ says: `wait: ${says}` }];
 function logs({ finding, running }: Situation): Step {
   const component = finding.component?.name ?? "the component";
   const says = `read the log of ${component}`;
+  const container = word(running?.container ?? component);
   if (running?.pod !== undefined)
-    return { says, command: `kubectl logs ${running.pod.name} -n ${running.pod.namespace} -c ${component}` };
+    return {
+      says,
+      command: `kubectl logs ${word(running.pod.name)} -n ${word(running.pod.namespace ?? "default")} -c ${container}`,
+    };
   return running?.lease === undefined
     ? { says: `${says}; leases or pods cannot be read, or there are none, so its pod is not known` }
-    : { says, command: `kubectl logs -n ${running.lease.namespace} -l app -c ${component} --tail=100` };
+    : { says, command: `kubectl get pods -n ${word(running.lease.namespace ?? "default")}` };
 }
 
 function restart(situation: Situation): readonly Step[] {
@@ -40,7 +44,7 @@ function restart(situation: Situation): readonly Step[] {
       describe(running.pod, `repair the pod of ${name}`),
       {
         says: "read its last words",
-        command: `kubectl logs ${running.pod.name} -n ${running.pod.namespace} -c ${name} --previous`,
+        command: `kubectl logs ${word(running.pod.name)} -n ${word(running.pod.namespace ?? "default")} -c ${word(running.container ?? name)} --previous`,
       },
     ];
   const where = running?.lease?.namespace === undefined ? "" : ` in namespace ${running.lease.namespace}`;
@@ -52,7 +56,7 @@ function restart(situation: Situation): readonly Step[] {
     : [
         {
           says: `start the pod of driver ${driver} with its ${name} sidecar${where}`,
-          command: `kubectl get pods -A | grep ${driver.split(".")[0]}`,
+          command: `kubectl get pods -A | grep ${word(driver.split(".")[0] ?? driver)}`,
         },
       ];
 }
@@ -102,7 +106,7 @@ const advice: Readonly<Record<Cause, (situation: Situation) => readonly Step[]>>
   SnapshotNotReady: ({ at }) => [
     {
       says: "wait until the snapshot is ready",
-      command: `kubectl wait ${kindRows[at.kind].singular}/${at.name} -n ${at.namespace} --for=jsonpath='{.status.readyToUse}'=true`,
+      command: `kubectl wait ${kindRows[at.kind].singular}/${word(at.name)} -n ${word(at.namespace ?? "default")} --for=jsonpath='{.status.readyToUse}'=true`,
     },
   ],
   WaitsForProtection: (situation) => [logs(situation)],

@@ -19,10 +19,13 @@ export interface Want {
 
 export type Answer =
   | { readonly kind: "objects"; readonly objects: readonly KubeObject[] }
-  /** The caller may not read it. */
+  /** The caller may not read it, or the files do not have it. */
   | { readonly kind: "unreadable"; readonly why: string }
   /** The API server does not serve the kind. */
   | { readonly kind: "unserved" };
+
+/** Why files have no answer: that they do not have an object does not say that the cluster has none. */
+export const notInFiles = "not in the files";
 
 export interface ClusterReader {
   read(want: Want, signal: AbortSignal): Promise<Answer>;

@@ -9,7 +9,7 @@ import type { KindName } from "../../api/kinds.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { Actor } from "../../api/reasons.ts";
 import type { Millis } from "../../base/brand.ts";
-import { type Cause, causeRowOf } from "./causes.ts";
+import { type Cause, causeRowOf, isOuterCause } from "./causes.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { type Finding, isSame, type Step } from "./finding.ts";
 import { judged } from "./judge.ts";
@@ -17,6 +17,8 @@ import { findClaim } from "./of-claim.ts";
 import { findContent } from "./of-content.ts";
 import { findShare } from "./of-share.ts";
 import { findSnapshot } from "./of-snapshot.ts";
+import { gapText, hiddenFrom } from "./rights.ts";
+import { type Component, type RunningComponent, runningOf } from "./running.ts";
 
 export type Verdict =
   /** The object is as it should be. */
@@ -24,7 +26,9 @@ export type Verdict =
   /** It waits, and for no longer than usual. */
   | "waits"
   /** It waits until somebody does something, or for longer than usual. */
-  | "stuck";
+  | "stuck"
+  /** What the answer needs cannot be read, or is newer than this program. */
+  | "unknown";
 
 export interface Explanation {
   readonly object: Ref;
@@ -38,6 +42,8 @@ export interface Explanation {
   /** From the object that was asked about to the one at which the cause was found. */
   readonly chain: readonly Finding[];
   readonly next: readonly Step[];
+  /** Who acts on the objects of the chain, and whether they run; none where nobody has to. */
+  readonly running: readonly RunningComponent[];
   /** What the caller may not read, or the API server does not serve. */
   readonly gaps: readonly string[];
 }
@@ -64,22 +70,11 @@ const wrongOnes: ReadonlySet<Cause> = new Set([
 
 /** Undefined: there is no such object. */
 export function explain(copy: ClusterCopy, ref: Ref, nowMs: Millis): Explanation | undefined {
-  const chain: Finding[] = [];
-  for (let at: Ref | undefined = ref; at !== undefined && chain.length < linksMax; ) {
-    const finding: Finding | undefined = finders[at.kind]?.(copy, at, nowMs);
-    if (finding === undefined) break;
-    // A link that is as it should be explains nothing: the one before it is the last.
-    if (chain.length > 0 && finding.cause === "NothingWrong") break;
-    chain.push(finding);
-    at = wrongOnes.has(finding.cause)
-      ? undefined
-      : finding.waitsFor.find(
-          (next) => finders[next.kind] !== undefined && !chain.some(({ object }) => isSame(object, next)),
-        );
-  }
+  const chain = chainFrom(copy, ref, nowMs);
   const last = chain.at(-1);
   if (last === undefined) return undefined;
-  const { verdict, cause, at, says, actor, next } = judged(copy, last, nowMs);
+  const running = last.cause === "NothingWrong" ? [] : runningIn(copy, chain, nowMs);
+  const { verdict, cause, at, says, actor, next } = judged(copy, last, running, nowMs);
   return {
     object: ref,
     verdict,
@@ -90,15 +85,43 @@ export function explain(copy: ClusterCopy, ref: Ref, nowMs: Millis): Explanation
     sinceMs: last.sinceMs,
     chain,
     next,
-    gaps: gapsIn(copy),
+    running,
+    gaps: [...new Set(copy.gaps().map(gapText))],
   };
 }
 
-const gapsIn = (copy: ClusterCopy): readonly string[] =>
-  copy
-    .gaps()
-    .map(({ want, answer }) =>
-      answer.kind === "unserved"
-        ? `the API server does not serve ${want.kind}`
-        : `may not ${want.name === undefined ? "list" : "get"} ${want.kind}${want.namespace === undefined ? "" : ` in namespace ${want.namespace}`}`,
-    );
+/** From the object along what each waits for, to the last that has something to tell. */
+function chainFrom(copy: ClusterCopy, ref: Ref, nowMs: Millis): readonly Finding[] {
+  const chain: Finding[] = [];
+  for (let at: Ref | undefined = ref; at !== undefined && chain.length < linksMax; ) {
+    const found: Finding | undefined = finders[at.kind]?.(copy, at, nowMs);
+    if (found === undefined) break;
+    // A link that is as it should be explains nothing: the one before it is the last.
+    if (chain.length > 0 && found.cause === "NothingWrong") break;
+    const finding = withoutGuess(copy, found);
+    chain.push(finding);
+    at = wrongOnes.has(finding.cause)
+      ? undefined
+      : finding.waitsFor.find(
+          (next) => finders[next.kind] !== undefined && !chain.some(({ object }) => isSame(object, next)),
+        );
+    if (finding.cause === "NotReadable") break;
+  }
+  return chain;
+}
+
+/** What cannot be seen cannot be said to be missing. */
+function withoutGuess(copy: ClusterCopy, finding: Finding): Finding {
+  const hidden = isOuterCause(finding.cause) ? undefined : hiddenFrom(copy, finding);
+  if (hidden === undefined) return finding;
+  const { object, phase } = finding;
+  return { ...hidden, object, phase, waitsFor: isSame(hidden.object, object) ? [] : [hidden.object] };
+}
+
+/** Each component that acts on an object of the chain, once. */
+function runningIn(copy: ClusterCopy, chain: readonly Finding[], nowMs: Millis): readonly RunningComponent[] {
+  const components = new Map<string, Component>();
+  for (const { component } of chain)
+    if (component !== undefined) components.set(`${component.name} ${component.driver ?? ""}`, component);
+  return [...components.values()].map((component) => runningOf(copy, component, nowMs));
+}

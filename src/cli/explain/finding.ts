@@ -34,11 +34,23 @@ export interface Step {
 export const textOf = ({ kind, namespace, name }: Ref): string => `${kind} ${keyIn(namespace, name)}`;
 export const isSame = (a: Ref, b: Ref): boolean =>
   a.kind === b.kind && keyIn(a.namespace, a.name) === keyIn(b.namespace, b.name);
+/** As a shell takes it for one word: others have chosen the names, and people copy the commands. */
+export const word = (text: string): string =>
+  /^[\w.:@%+=,/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 /** As it is typed after `kubectl get`. */
 export const argumentsFor = ({ kind, namespace, name }: Ref): string => {
   const { singular } = kindRows[kind];
-  return `${singular} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
+  return `${singular} ${word(name)}${namespace === undefined ? "" : ` -n ${word(namespace)}`}`;
 };
+
+/** A finding of what no controller sees. */
+export const outer = (finding: Pick<Finding, "object" | "cause" | "says"> & Partial<Finding>): Finding => ({
+  phase: undefined,
+  waitsFor: [],
+  sinceMs: undefined,
+  evidence: [],
+  ...finding,
+});
 export const createdMs = ({ metadata }: KubeObject): Millis => Date.parse(metadata.creationTimestamp ?? "") || 0;
 export const deletedMs = ({ metadata }: KubeObject): Millis | undefined =>
   metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp);

@@ -9,7 +9,9 @@ import type { ClusterCopy } from "./cluster-copy.ts";
 import type { Verdict } from "./explain.ts";
 import { type Finding, type Step, textOf } from "./finding.ts";
 import { knownDefectOf } from "./known-defects.ts";
-import { type RunningComponent, runningOf } from "./running.ts";
+import { deniedFinding } from "./outer.ts";
+import { denialIn } from "./rights.ts";
+import type { RunningComponent } from "./running.ts";
 
 export interface Judgement {
   readonly verdict: Verdict;
@@ -23,8 +25,16 @@ export interface Judgement {
 /** How long a step usually takes: what waits for longer is stuck. A driver may copy much data. */
 const usualMs: Readonly<Partial<Record<Actor, Millis>>> = { component: 30_000, driver: 300_000 };
 
-export function judged(copy: ClusterCopy, last: Finding, nowMs: Millis): Judgement {
+export function judged(
+  copy: ClusterCopy,
+  last: Finding,
+  runningComponents: readonly RunningComponent[],
+  nowMs: Millis,
+): Judgement {
   const at = last.waitsFor[0] ?? last.object;
+  const running = runningComponents.find(
+    ({ component }) => component.name === last.component?.name && component.driver === last.component.driver,
+  );
   const as = (cause: Cause, verdict: Verdict, says: string, place: Ref, actor?: Actor): Judgement => ({
     verdict,
     cause,
@@ -33,9 +43,14 @@ export function judged(copy: ClusterCopy, last: Finding, nowMs: Millis): Judgeme
     actor,
     next: [...(last.next ?? stepsFor({ cause, at: place, finding: last, running })), ...(last.more ?? [])],
   });
-  const running = last.component === undefined ? undefined : runningOf(copy, last.component, nowMs);
   if (last.cause === "NothingWrong") return as(last.cause, "good", last.says, last.object, "nobody");
-  if (isOuterCause(last.cause)) return as(last.cause, "stuck", last.says, at, last.actor);
+  if (isOuterCause(last.cause)) return as(last.cause, verdictOf(last.cause), last.says, at, last.actor);
+  // In the words of the API server, whoever has passed them on.
+  const denial = [last.says, ...last.evidence].find((text) => denialIn(text) !== undefined);
+  if (denial !== undefined) {
+    const { says, next = [] } = deniedFinding(last.object, denial, last.sinceMs);
+    return { ...as("NotPermitted", "stuck", says, last.object, "administrator"), next };
+  }
   const actor = last.actor ?? causeRowOf(last.cause).actor;
   const usual = usualMs[actor];
   if (running !== undefined && usual !== undefined) {
@@ -54,6 +69,9 @@ export function judged(copy: ClusterCopy, last: Finding, nowMs: Millis): Judgeme
     );
   return as(last.cause, "stuck", last.says, at, last.actor);
 }
+
+const verdictOf = (cause: Cause): Verdict =>
+  cause === "NotReadable" || cause === "NewerThanProgram" ? "unknown" : "stuck";
 
 /** An error is worth telling however young it is. */
 const isQuiet = (cause: Cause): boolean => cause !== "DriverFailed";

@@ -6,7 +6,7 @@ import { finalizers } from "../../api/names.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
-import { deletedMs, type Finding, type Step } from "./finding.ts";
+import { deletedMs, type Finding, type Step, word } from "./finding.ts";
 import { goReleaseOf, type RunningComponent } from "./running.ts";
 
 export interface FoundDefect {
@@ -28,7 +28,11 @@ interface DefectRow {
 const restart =
   (says: string) =>
   (_: Finding, { pod }: RunningComponent): readonly Step[] => [
-    { says, command: pod === undefined ? undefined : `kubectl delete pod ${pod.name} -n ${pod.namespace}` },
+    {
+      says,
+      command:
+        pod === undefined ? undefined : `kubectl delete pod ${word(pod.name)} -n ${word(pod.namespace ?? "default")}`,
+    },
   ];
 const groupContents = "volumegroupsnapshotcontents.groupsnapshot.storage.k8s.io";
 

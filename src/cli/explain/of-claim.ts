@@ -12,9 +12,10 @@ import { observeClaim } from "../../components/snapshot-controller/observe.ts";
 import { claimPhaseOf } from "../../components/snapshot-controller/phase-claim.ts";
 import { planClaim } from "../../components/snapshot-controller/plan-claim.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
-import { createdMs, deletedMs, type Finding, type Step } from "./finding.ts";
-import { eventsAbout, foreignFinalizer, lastSeen, unreadable, webhookFailure } from "./outer.ts";
+import { createdMs, deletedMs, type Finding, type Step, word } from "./finding.ts";
+import { eventsAbout, foreignFinalizer, lastSeen, toldByEvents } from "./outer.ts";
 import { provisionedFor } from "./provisioner-side.ts";
+import { unreadable } from "./rights.ts";
 import { snapshotContext, snapshotStores } from "./snapshot-side.ts";
 
 const known = [finalizers.claimAsSource, provisioning.claimCloningFinalizer];
@@ -22,7 +23,7 @@ const known = [finalizers.claimAsSource, provisioning.claimCloningFinalizer];
 export function findClaim(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding | undefined {
   const claim = copy.get("PersistentVolumeClaim", ref.namespace, ref.name);
   if (claim === undefined) return unreadable(copy, ref);
-  const outer = foreignFinalizer(ref, claim, known) ?? webhookFailure(copy, ref, claim, nowMs);
+  const outer = foreignFinalizer(ref, claim, known) ?? toldByEvents(copy, ref, claim, nowMs);
   if (outer !== undefined) return outer;
   if (deletedMs(claim) !== undefined) return deletion(copy, ref, claim, nowMs);
   if (claim.status?.phase === "Lost") return lost(ref, claim);
@@ -173,7 +174,7 @@ function grantSteps({ metadata, spec }: PersistentVolumeClaim, says: string): re
   return [
     {
       says: `${says}. The owner of namespace ${namespace} grants it by`,
-      command: `echo '${JSON.stringify(grant)}' | kubectl apply -f -`,
+      command: `echo ${word(JSON.stringify(grant))} | kubectl apply -f -`,
     },
   ];
 }

@@ -11,8 +11,9 @@ import { planContent } from "../../components/snapshot-controller/plan-content.t
 import { notReady } from "../../components/snapshot-controller/reasons.ts";
 import { reasonOfError } from "../../rules/snapshot-reasons.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
-import { createdMs, deletedMs, type Finding, isSame, type Step } from "./finding.ts";
-import { foreignFinalizer, unreadable, webhookFailure } from "./outer.ts";
+import { createdMs, deletedMs, type Finding, isSame, type Step, word } from "./finding.ts";
+import { foreignFinalizer, toldByEvents } from "./outer.ts";
+import { unreadable } from "./rights.ts";
 import { snapshotContext, snapshotStores } from "./snapshot-side.ts";
 
 /** What the sidecar beside the driver has to do. */
@@ -27,7 +28,7 @@ const ofSidecar: ReadonlySet<ReasonCode> = new Set([
 export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding | undefined {
   const content = copy.get("VolumeSnapshotContent", undefined, ref.name);
   if (content === undefined) return unreadable(copy, ref);
-  const outer = foreignFinalizer(ref, content, [finalizers.contentBound]) ?? webhookFailure(copy, ref, content, nowMs);
+  const outer = foreignFinalizer(ref, content, [finalizers.contentBound]) ?? toldByEvents(copy, ref, content, nowMs);
   if (outer !== undefined) return outer;
   const view = observeContent(snapshotStores(copy), snapshotContext(copy, nowMs, noMemory), keyIn(undefined, ref.name));
   if (view === undefined) return undefined;
@@ -67,7 +68,7 @@ function leavingSteps({ metadata, spec, status }: VolumeSnapshotContent): readon
   return [
     {
       says: `if the driver ${spec.driver} will never delete snapshot "${handle}", let the content go and leave the data: note this handle, it is the only way to find the data again`,
-      command: `kubectl patch volumesnapshotcontent ${metadata.name} --type=merge -p '{"spec":{"deletionPolicy":"Retain"}}'`,
+      command: `kubectl patch volumesnapshotcontent ${word(metadata.name)} --type=merge -p '{"spec":{"deletionPolicy":"Retain"}}'`,
     },
   ];
 }

@@ -10,7 +10,7 @@ import { phaseOf } from "../../components/shared-resource/controller/phase.ts";
 import { planShare } from "../../components/shared-resource/controller/plan.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { createdMs, type Finding } from "./finding.ts";
-import { unreadable } from "./outer.ts";
+import { unreadable } from "./rights.ts";
 
 const relistMs = 600_000;
 

@@ -4,14 +4,18 @@ import { finalizers } from "../../api/names.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { VolumeSnapshot } from "../../api/types.ts";
 import { keyIn, type Millis } from "../../base/brand.ts";
+import { millisOf } from "../../base/time.ts";
 import { noMemory } from "../../components/snapshot-controller/memory.ts";
 import { observeSnapshot } from "../../components/snapshot-controller/observe.ts";
 import { stateOf } from "../../components/snapshot-controller/phase.ts";
 import { planSnapshot } from "../../components/snapshot-controller/plan.ts";
 import { invalidSnapshot } from "../../components/snapshot-controller/reasons.ts";
+import { codeIn } from "../../errors/codes.ts";
+import { type BlockingCode, reasonsByCode } from "../../rules/snapshot-reasons.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
-import { createdMs, deletedMs, type Finding } from "./finding.ts";
-import { foreignFinalizer, unknownFields, unreadable, webhookFailure } from "./outer.ts";
+import { createdMs, deletedMs, type Finding, outer as finding } from "./finding.ts";
+import { foreignFinalizer, toldByEvents, unknownFields } from "./outer.ts";
+import { unreadable } from "./rights.ts";
 import { snapshotContext, snapshotStores } from "./snapshot-side.ts";
 
 const controller = { name: "snapshot-controller" } as const;
@@ -34,8 +38,8 @@ export function findSnapshot(copy: ClusterCopy, ref: Ref, nowMs: Millis): Findin
   const outer =
     unknownFields(ref, "spec.source", snapshot.spec.source, sourceFields) ??
     foreignFinalizer(ref, snapshot, ours) ??
-    webhookFailure(copy, ref, snapshot, nowMs) ??
-    contentUnreadable(copy, snapshot);
+    toldByEvents(copy, ref, snapshot, nowMs) ??
+    contentUnreadable(copy, ref, snapshot);
   if (outer !== undefined) return outer;
   const isGood = reason.code === "Settled";
   return {
@@ -50,9 +54,22 @@ export function findSnapshot(copy: ClusterCopy, ref: Ref, nowMs: Millis): Findin
   };
 }
 
-/** A snapshot that has its content is explained by it. */
-function contentUnreadable(copy: ClusterCopy, { metadata, status }: VolumeSnapshot): Finding | undefined {
+/** A snapshot that has its content is explained by it; where the content cannot be read, by the error that was copied from it. */
+function contentUnreadable(copy: ClusterCopy, ref: Ref, { metadata, status }: VolumeSnapshot): Finding | undefined {
   const name = status?.boundVolumeSnapshotContentName;
   if (name === undefined || status?.readyToUse === true || metadata.deletionTimestamp !== undefined) return undefined;
-  return unreadable(copy, { kind: "VolumeSnapshotContent", name });
+  const hidden = unreadable(copy, { kind: "VolumeSnapshotContent", name });
+  const { message, time } = status?.error ?? {};
+  if (hidden === undefined || message === undefined) return hidden;
+  const code = codeIn(message);
+  return finding({
+    object: ref,
+    cause:
+      code !== undefined && Object.hasOwn(reasonsByCode, code)
+        ? reasonsByCode[code as BlockingCode].reason
+        : "DriverFailed",
+    says: `the snapshot has an error: ${message}`,
+    sinceMs: millisOf(time),
+    evidence: [`status.error: ${message}`],
+  });
 }

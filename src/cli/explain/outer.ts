@@ -1,48 +1,10 @@
-/** Causes that lie outside the controllers: rights, finalizers of others, webhooks, versions. */
-import { kindRows } from "../../api/kinds.ts";
+/** Causes that lie outside the controllers: finalizers of others, webhooks, rights of components, versions. */
 import type { Ref } from "../../api/plan.ts";
 import type { Event, KubeObject } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
-import { deletedMs, type Finding, textOf } from "./finding.ts";
-
-const outer = (finding: Pick<Finding, "object" | "cause" | "says"> & Partial<Finding>): Finding => ({
-  phase: undefined,
-  waitsFor: [],
-  sinceMs: undefined,
-  evidence: [],
-  ...finding,
-});
-
-/** The object may be there, and the caller cannot know. Undefined: it is not there. */
-export function unreadable(copy: ClusterCopy, ref: Ref): Finding | undefined {
-  copy.get(ref.kind, ref.namespace, ref.name);
-  const gap = copy.gapOf(ref);
-  if (gap === undefined) return undefined;
-  const { plural, group } = kindRows[ref.kind];
-  if (gap.answer.kind === "unserved")
-    return outer({
-      object: ref,
-      cause: "KindNotServed",
-      says: `the API server does not serve ${plural}.${group}: its CustomResourceDefinition is not installed`,
-      next: [
-        { says: "install the CustomResourceDefinitions and the components", command: "snapkeep install --apply" },
-        { says: "or the definitions alone", command: "snapkeep crds | kubectl apply --server-side -f -" },
-      ],
-    });
-  const where = ref.namespace === undefined ? "" : ` -n ${ref.namespace}`;
-  return outer({
-    object: ref,
-    cause: "NotReadable",
-    says: `you may not get ${plural}, so ${textOf(ref)} cannot be judged`,
-    next: [
-      {
-        says: `ask an administrator for the right to get ${plural}`,
-        command: `kubectl auth can-i get ${plural}${where}`,
-      },
-    ],
-  });
-}
+import { deletedMs, type Finding, outer, word } from "./finding.ts";
+import { denialIn, grantSteps } from "./rights.ts";
 
 /** Finalizers of Kubernetes itself, by which it keeps what is in use. */
 const ofKubernetes = /^kubernetes\.io\//;
@@ -85,7 +47,7 @@ const webhookWords = /failed calling webhook "([^"]+)"/;
 const recentMs = 600_000;
 
 /** A webhook that fails closed and does not answer, as the API server has told whoever tried to write. */
-export function webhookFailure(copy: ClusterCopy, ref: Ref, object: KubeObject, nowMs: Millis): Finding | undefined {
+function webhookFailure(copy: ClusterCopy, ref: Ref, object: KubeObject, nowMs: Millis): Finding | undefined {
   const found = eventsAbout(copy, object).find(
     (event) => webhookWords.test(event.message ?? "") && lastSeen(event) + recentMs > nowMs,
   );
@@ -111,10 +73,38 @@ export function webhookFailure(copy: ClusterCopy, ref: Ref, object: KubeObject, 
         command:
           service == null
             ? "snapkeep install --check"
-            : `kubectl get endpointslices -n ${service.namespace} -l kubernetes.io/service-name=${service.name}`,
+            : `kubectl get endpointslices -n ${word(service.namespace)} -l kubernetes.io/service-name=${word(service.name)}`,
       },
       { says: "until it is repaired, let writes pass", command: "snapkeep webhook promote --demote" },
     ],
+  });
+}
+
+/** What the API server refuses to a component, as it has told in an event. */
+function componentDenied(copy: ClusterCopy, ref: Ref, object: KubeObject, nowMs: Millis): Finding | undefined {
+  const found = eventsAbout(copy, object).find(
+    (event) => denialIn(event.message ?? "") !== undefined && lastSeen(event) + recentMs > nowMs,
+  );
+  return found === undefined
+    ? undefined
+    : {
+        ...deniedFinding(ref, found.message ?? "", lastSeen(found)),
+        evidence: [`event ${found.reason}: ${found.message}`],
+      };
+}
+
+/** What keeps whoever writes about the object from writing. */
+export const toldByEvents = (copy: ClusterCopy, ref: Ref, object: KubeObject, nowMs: Millis): Finding | undefined =>
+  webhookFailure(copy, ref, object, nowMs) ?? componentDenied(copy, ref, object, nowMs);
+
+export function deniedFinding(ref: Ref, message: string, sinceMs: Millis | undefined): Finding {
+  const denial = denialIn(message);
+  return outer({
+    object: ref,
+    cause: "NotPermitted",
+    says: `${denial?.user ?? "the component"} may not ${denial?.verb ?? "do"} ${denial?.resource ?? "what it has to"}${denial?.namespace === undefined ? "" : ` in namespace ${denial.namespace}`}`,
+    sinceMs,
+    next: denial === undefined ? undefined : grantSteps(denial),
   });
 }
 

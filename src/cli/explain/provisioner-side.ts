@@ -15,7 +15,7 @@ import { planVolume } from "../../components/csi-provisioner/volumes/plan.ts";
 import { grantAllows } from "../../rules/reference-grant.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { createdMs, type Finding } from "./finding.ts";
-import { unreadable } from "./outer.ts";
+import { unreadable } from "./rights.ts";
 
 /** Flags of the running provisioner are not known; these are the defaults that people run it with. */
 const options: ProvisionerOptions = {

@@ -25,7 +25,8 @@ export interface RunningComponent {
   readonly lease?: Ref | undefined;
   readonly renewedMs?: Millis | undefined;
   readonly pod?: Ref | undefined;
-  /** Image of the container, as far as it is known. */
+  /** Its container in the pod, and the image, as far as they are known. */
+  readonly container?: string | undefined;
   readonly image?: string | undefined;
   /** The container's own words when it does not run. */
   readonly problem?: string | undefined;
@@ -107,6 +108,7 @@ function describeContainer(pod: KubeObject, component: Component) {
   const waiting = memberAt(status, ["state", "waiting", "reason"]);
   return {
     pod: { kind: "Pod", namespace, name } as Ref,
+    container: text(container?.name),
     image: text(container?.image),
     problem: typeof waiting === "string" ? waiting : undefined,
   };
@@ -136,6 +138,26 @@ export function containerIn(
   return found === undefined ? undefined : { name: found.name, image: found.image };
 }
 
+export interface Maker {
+  readonly program: "snapkeep" | "external-snapshotter" | "external-provisioner";
+  readonly release?: string | undefined;
+}
+
+const goPrograms: Partial<Readonly<Record<ComponentName, Maker["program"]>>> = {
+  "snapshot-controller": "external-snapshotter",
+  "csi-snapshotter": "external-snapshotter",
+  "csi-provisioner": "external-provisioner",
+};
+
+/** Whose program runs, by its image: ours is one for all components, the Go components have one each. */
+export function makerOf({ component, image = "" }: RunningComponent): Maker | undefined {
+  const [, name, , release] = /(?:^|\/)([\w.-]+)(:v?(\d+\.\d+\.\d+)[^@]*)?(?:[:@].*)?$/.exec(image) ?? [];
+  const program = name === "snapkeep" ? "snapkeep" : name === component.name ? goPrograms[component.name] : undefined;
+  return program === undefined ? undefined : { program, ...(release === undefined ? {} : { release }) };
+}
+
 /** The release of the Go component that runs, if it is one: "8.2.0". */
-export const goReleaseOf = ({ component, image = "" }: RunningComponent): string | undefined =>
-  new RegExp(`/${component.name}:v(\\d+\\.\\d+\\.\\d+)`).exec(image)?.[1];
+export function goReleaseOf(running: RunningComponent): string | undefined {
+  const maker = makerOf(running);
+  return maker === undefined || maker.program === "snapkeep" ? undefined : maker.release;
+}

@@ -9,7 +9,7 @@ import { entriesAt, memberAt } from "../../rules/pod-specs.ts";
 import { bundleObject, secretSummary } from "./bundle-object.ts";
 import { type ComponentContainer, componentsIn } from "./components.ts";
 import { redactLog } from "./redact-text.ts";
-import { allPods, type Collected, clusterLists, namespaceLists, settingConfigMaps } from "./tables.ts";
+import { allPods, type Collected, clusterLists, namedObjects, namespaceLists, settingConfigMaps } from "./tables.ts";
 
 export interface GatherOptions {
   readonly api: PathReader & TextReader;
@@ -80,12 +80,24 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
     const kept = await list(row);
     if (kept !== undefined) conditions.push(...conditionLines(kept, row.kind));
   }
+  await gatherNamed();
   await save("conditions.txt", conditions.join(""));
   for (const namespace of namespaces) await gatherNamespace(namespace);
   for (const component of components) await gatherComponent(component);
   await save("not-served.txt", notServed.map(printableLine).join(""));
   await save("problems.txt", problems.map(printableLine).join(""));
   return { files, components, problems, notServed };
+
+  async function gatherNamed(): Promise<void> {
+    for (const [file, rows] of Map.groupBy(namedObjects, (row) => row.file)) {
+      const items: JsonValue[] = [];
+      for (const { path, kind } of rows) {
+        const found = await attempt(`${file}.yaml`, () => api.getPath(path, { signal }).catch(unlessMissing));
+        if (found !== undefined) items.push(bundleObject(found, kind));
+      }
+      await save(`${file}.yaml`, stringify({ kind: `${rows[0]?.kind}List`, items }, unfolded));
+    }
+  }
 
   async function gatherNamespace(namespace: string): Promise<void> {
     for (const row of namespaceLists(namespace)) await list(row);
@@ -128,6 +140,10 @@ export async function gather(options: GatherOptions): Promise<Gathered> {
     if (statusPort !== undefined) await text(`${folder}/metrics.txt`, page("metrics"));
   }
 }
+
+const unlessMissing = (reason: unknown): undefined => {
+  if (!isFault(reason, "NotFound")) throw reason;
+};
 
 /** Reads the named namespaces one by one, where all of them together may not be read. */
 async function readList(

@@ -39,6 +39,16 @@ const clusterKinds = {
     },
   }),
   ValidatingWebhookConfiguration: kept({ webhooks }),
+  /** Which versions are served and stored; schemas are left out. */
+  CustomResourceDefinition: kept({
+    spec: {
+      group: "keep",
+      scope: "keep",
+      conversion: { strategy: "keep" },
+      versions: { name: "keep", served: "keep", storage: "keep", deprecated: "keep" },
+    },
+    status: { conditions: condition, storedVersions: "all" },
+  }),
   MutatingWebhookConfiguration: kept({ webhooks }),
   /** Only those that hold settings of the components are read. */
   ConfigMap: kept({ data: any("text") }),

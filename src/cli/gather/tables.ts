@@ -51,12 +51,28 @@ export const clusterLists: readonly Collected[] = [
   ...kinds.map(ofKind),
   // Their labels say which of them the webhook for shares leaves out.
   ofKind("Namespace"),
+  // Events about objects that are in no namespace.
+  { file: "namespaces/default/events", path: pathOf("Event", { namespace: "default" }), kind: "Event" },
   {
     file: "objects/volumeattributesclasses",
     path: "/apis/storage.k8s.io/v1/volumeattributesclasses",
     kind: "VolumeAttributesClass",
   },
 ];
+
+/** Objects of kinds of which a cluster has many large ones: only these are read, into one list. */
+export const namedObjects: readonly Collected[] = [
+  "volumesnapshots.snapshot.storage.k8s.io",
+  "volumesnapshotcontents.snapshot.storage.k8s.io",
+  "volumesnapshotclasses.snapshot.storage.k8s.io",
+  "volumegroupsnapshots.groupsnapshot.storage.k8s.io",
+  "volumegroupsnapshotcontents.groupsnapshot.storage.k8s.io",
+  "volumegroupsnapshotclasses.groupsnapshot.storage.k8s.io",
+].map((name) => ({
+  file: "objects/customresourcedefinitions",
+  path: pathOf("CustomResourceDefinition", { name }),
+  kind: "CustomResourceDefinition",
+}));
 
 /** Resource → kind. */
 const workloads = { deployments: "Deployment", replicasets: "ReplicaSet", daemonsets: "DaemonSet" };

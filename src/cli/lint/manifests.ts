@@ -38,6 +38,31 @@ export interface ReadManifests {
 export function readManifests(files: readonly FileToLint[]): ReadManifests {
   const manifests: Manifest[] = [];
   const unreadable: Unreadable[] = [];
+  for (const { path, document, lines, broken } of documentsOf(files, unreadable))
+    manifests.push(...manifestsIn(path, document, lines, broken));
+  return { manifests, unreadable };
+}
+
+/** A document as it stands, where its integers are kept whatever their size. */
+export interface ReadDocument {
+  readonly file: string;
+  readonly value: unknown;
+}
+
+export function readDocuments(files: readonly FileToLint[]): {
+  readonly documents: readonly ReadDocument[];
+  readonly unreadable: readonly Unreadable[];
+} {
+  const documents: ReadDocument[] = [];
+  const unreadable: Unreadable[] = [];
+  for (const { path, document, broken } of documentsOf(files, unreadable, { intAsBigInt: true })) {
+    const value = wholeOf(document, broken);
+    if (value !== undefined) documents.push({ file: path, value });
+  }
+  return { documents, unreadable };
+}
+
+function* documentsOf(files: readonly FileToLint[], unreadable: Unreadable[], how: { intAsBigInt?: true } = {}) {
   for (const { path, text, problem } of files) {
     const lines = new LineCounter();
     const broken = (offset: number, message: string): void => {
@@ -45,21 +70,25 @@ export function readManifests(files: readonly FileToLint[]): ReadManifests {
     };
     if (problem !== undefined) broken(0, problem);
     else
-      for (const document of documentsIn(text, lines, broken)) {
+      for (const document of documentsIn(text, lines, broken, how)) {
         const [error] = document.errors;
         if (error !== undefined) broken(error.pos[0], notYaml(error));
-        else manifests.push(...manifestsIn(path, document, lines, broken));
+        else yield { path, document, lines, broken };
       }
   }
-  return { manifests, unreadable };
 }
 
 type Broken = (offset: number, message: string) => void;
 
-function documentsIn(text: string, lineCounter: LineCounter, broken: Broken): readonly Document.Parsed[] {
+function documentsIn(
+  text: string,
+  lineCounter: LineCounter,
+  broken: Broken,
+  how: { intAsBigInt?: true },
+): readonly Document.Parsed[] {
   try {
     // Not the strict check of keys: it compares each with every other, and the API server takes the last one too.
-    const documents = parseAllDocuments(text, { lineCounter, uniqueKeys: false, logLevel: "silent" });
+    const documents = parseAllDocuments(text, { lineCounter, uniqueKeys: false, logLevel: "silent", ...how });
     return Array.isArray(documents) ? documents : [];
   } catch (reason) {
     broken(0, cannotBeRead(reason));
@@ -79,19 +108,23 @@ type Step = string | number;
 /** All aliases of a document together stand for at most so many nodes. */
 const aliasesMax = 100;
 
+/** Undefined: it is broken, or there is nothing. */
+function wholeOf(document: Document.Parsed, broken: Broken): unknown {
+  try {
+    return document.toJS({ maxAliasCount: aliasesMax }) ?? undefined;
+  } catch (reason) {
+    broken(document.range[0], cannotBeRead(reason));
+    return undefined;
+  }
+}
+
 function* manifestsIn(
   file: string,
   document: Document.Parsed,
   lines: LineCounter,
   broken: Broken,
 ): Generator<Manifest> {
-  let whole: unknown;
-  try {
-    whole = document.toJS({ maxAliasCount: aliasesMax });
-  } catch (reason) {
-    broken(document.range[0], cannotBeRead(reason));
-    return;
-  }
+  const whole = wholeOf(document, broken);
   const lineOf = (steps: readonly Step[]): number => {
     for (let length = steps.length; length >= 0; length -= 1) {
       const node = document.getIn(steps.slice(0, length), true) as { range?: readonly number[] } | undefined;

@@ -3,7 +3,7 @@ import { finalizers, provisioning } from "../../api/names.ts";
 import type { KubeObject, PersistentVolumeClaim } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { ClusterCopy } from "../explain/cluster-copy.ts";
-import { type Explanation, explain, explainedKinds, type Verdict } from "../explain/explain.ts";
+import { type Explanation, explain, explainedKinds } from "../explain/explain.ts";
 import type { PhasesView, WaitingView } from "./view.ts";
 
 export interface Selection {
@@ -90,8 +90,8 @@ const shared = ({ cause, says }: Explanation): string =>
   cause === "ComponentDown" || cause === "WebhookDown" || cause === "KnownDefect" ? says : "";
 
 /** A claim without a pod, of a class that binds when a pod is scheduled, is as it should be: nobody has to do anything about it. */
-const verdictOf = ({ cause, actor, verdict, at, chain }: Explanation): Exclude<Verdict, "good"> =>
-  verdict === "stuck" &&
+const verdictOf = ({ cause, actor, verdict, at, chain }: Explanation): WaitingView["verdict"] =>
+  verdict !== "waits" &&
   !(cause === "WaitsForNode" && actor === "user" && chain.length === 1 && at === chain[0]?.object)
     ? "stuck"
     : "waits";
