@@ -39,8 +39,9 @@ async function makePodsReady(client: Client, prefix: string): Promise<void> {
       if (at(workload, "status", "observedGeneration") !== at(workload, "metadata", "generation"))
         await withStatus(plural, workload, statusOf(workload));
       const name = `${nameOf(workload)}-0`;
-      if (!pods.some((pod) => nameOf(pod) === name))
-        await changing(client.create("Pod", podOf(workload, name) as never));
+      const isThere = (pod: JsonObject): boolean =>
+        nameOf(pod) === name && at(pod, "metadata", "namespace") === at(workload, "metadata", "namespace");
+      if (!pods.some(isThere)) await changing(client.create("Pod", podOf(workload, name) as never));
     }
 }
 

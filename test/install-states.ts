@@ -265,16 +265,26 @@ const heldBy = (holderIdentity: string) => ({
 });
 
 /** Each lease is held by a pod of its workload, as its process would hold it. */
+async function electedIn(session: RowSession, namespace: string, names: readonly string[]): Promise<void> {
+  for (const { lease, workload } of electionsOf(planIn(namespace, [...names]))) {
+    const stored = (await session.resources.read(workload)) ?? {};
+    const pod = (await session.resources.list("v1", "Pod")).find((one) => isPodOf(one, stored));
+    assert.ok(pod !== undefined, describe(workload));
+    await apply(session, { ...lease, ...heldBy(`${nameOf(pod)}_1`) });
+  }
+}
 export const working =
   (names = allComponents): SetUp =>
   async (session) => {
     await must(session.install("--apply", `--namespace=${session.one}`, `--components=${names.join(",")}`));
-    for (const { lease, workload } of electionsOf(planIn(session.one, names))) {
-      const stored = (await session.resources.read(workload)) ?? {};
-      const pod = (await session.resources.list("v1", "Pod")).find((one) => isPodOf(one, stored));
-      assert.ok(pod !== undefined, describe(workload));
-      await apply(session, { ...lease, ...heldBy(`${nameOf(pod)}_1`) });
-    }
+    await electedIn(session, session.one, names);
+  };
+/** A replica of the webhook renews the certificates. */
+export const renewing =
+  (setUp: SetUp, place: "one" | "two" = "one"): SetUp =>
+  async (session) => {
+    await setUp(session);
+    await electedIn(session, session[place], ["webhook"]);
   };
 export const upstreamLeads: SetUp = async (session) => {
   await installed(session);

@@ -132,6 +132,7 @@ const none = /nothing was deleted: there is no installation of these components 
 const ownerIsOne = /belongs to the installation in namespace \S*one/;
 const asksGone =
   /^! MutatingWebhookConfiguration claim-sources\S+: it asks Service \S+one\/snapshot-validation-service, which does not exist: requests for persistentvolumeclaims are refused/m;
+const nobodyRenews = /^x Lease \S+one\/snapshot-webhook-certificates: nobody holds it/m;
 const nobodyLeads = /^x Lease kube-system\/snapshot-controller-leader: nobody holds it/m;
 const notAsked =
   /no webhook configuration asks Service \S+\/snapshot-validation-service: .*nothing was changed.*\[SNAP-807\]/;
@@ -165,11 +166,11 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
   ],
   [
     "has the installation",
-    states.installed,
+    states.renewing(states.installed),
     {
       "--apply -n ONE": done((s) => isOwnedBy(s, s.one)),
       "--diff -n ONE": unchanged(0, /as this release would install it/),
-      "--check -n ONE": unchanged(1, nobodyLeads),
+      "--check -n ONE": { ...unchanged(1, nobodyLeads), saysNot: [nobodyRenews] },
       "--check -n ONE -o json": unchanged(1, /"problems": \[\s*\{\s*"object": "Lease /),
       "--check -n ONE --components=webhook": unchanged(0, /^everything that is installed works$/m),
       "--check -n ONE --admission-claims": unchanged(1, /^\+ MutatingWebhookConfiguration claim-sources/m),
@@ -226,7 +227,7 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
   ],
   [
     "has the installation with the configuration for claims",
-    states.installedWithClaims,
+    states.renewing(states.installedWithClaims),
     {
       "--apply -n ONE": done(claimsRefuse),
       "--apply -n ONE --admission-claims": done(claimsRefuse),
@@ -239,7 +240,7 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
   ],
   [
     "has the installation with the configuration for claims, which an administrator set to Ignore",
-    states.withLaxClaims,
+    states.renewing(states.withLaxClaims),
     {
       "--apply -n ONE": done((s) => claimsRefuse(s, "Ignore")),
       "--check -n ONE --components=webhook": unchanged(
@@ -336,7 +337,7 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
   ],
   [
     "has half of an installation, after --adopt from elsewhere",
-    states.inTransit,
+    states.renewing(states.inTransit, "two"),
     {
       "--uninstall -n ONE": done(
         (s) => bindingNames(s, s.two),

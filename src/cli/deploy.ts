@@ -10,13 +10,20 @@ import { dashboard } from "./install/dashboard.ts";
 
 export const installationOf = (
   version: string,
-  { namespace = "snapkeep", repository = "snapkeep", tag = version, kubeletFolder = "/var/lib/kubelet" } = {},
+  {
+    namespace = "snapkeep",
+    repository = "snapkeep",
+    tag = version,
+    kubeletFolder = "/var/lib/kubelet",
+    certificates = "self" as Installation["certificates"],
+  } = {},
 ): Installation => ({
   version,
   namespace,
   driverNamespace: `${namespace}-drivers`,
   image: `${repository}:${tag}`,
   driverImage: `${repository}:${tag}-driver`,
+  certificates,
   kubeletFolder,
 });
 

@@ -17,6 +17,8 @@ export interface Installation {
   readonly image: string;
   /** The same with the programs that drivers run: cp, mount and others. */
   readonly driverImage: string;
+  /** Who renews the certificates of webhooks: the webhook itself, or cert-manager. */
+  readonly certificates: "self" | "cert-manager";
   /** The kubelet's folder on every node. */
   readonly kubeletFolder: string;
 }
@@ -42,6 +44,8 @@ export interface Right extends PolicyRule {
   readonly why: string;
   /** Where a right in one namespace counts; absent: where the component runs. */
   readonly namespace?: string;
+  /** Only where the component renews its own certificate. */
+  readonly forRenewal?: true;
 }
 
 export interface ComponentRights {

@@ -71,7 +71,7 @@ export const monitoringObjects = (row: ComponentRow, installation: Installation)
   ...prometheusRule(row, installation),
 ];
 
-const plainRule = ({ why: _, namespace: _place, ...rule }: Right): PolicyRule => rule;
+const plainRule = ({ why: _, namespace: _place, forRenewal: _renewal, ...rule }: Right): PolicyRule => rule;
 
 /** Sidecars of one pod share a service account, and may need the same. */
 function distinct(rights: readonly Right[]): PolicyRule[] {
@@ -80,7 +80,9 @@ function distinct(rights: readonly Right[]): PolicyRule[] {
 }
 
 function accessObjects(row: ComponentRow, installation: Installation): readonly ManifestObject[] {
-  const { serviceAccount: name, clusterRules, namespaceRules } = row;
+  const { serviceAccount: name } = row;
+  const isGiven = ({ forRenewal }: Right): boolean => forRenewal === undefined || installation.certificates === "self";
+  const [clusterRules, namespaceRules] = [row.clusterRules.filter(isGiven), row.namespaceRules.filter(isGiven)];
   const labels = labelsOf(row);
   const namespace = namespaceOf(row, installation);
   const subjects: Subject[] = [{ kind: "ServiceAccount", name, namespace }];

@@ -1,10 +1,14 @@
 /** The webhook in a cluster, under the names of the requirement document. */
 import { allowListRight } from "./allow-lists.ts";
 import type { Addition, ComponentRow, Installation, ManifestObject } from "./component.ts";
+import { leaseRights } from "./rights.ts";
 import {
   claimConfiguration,
+  claimConfigurationName,
   shareConfiguration,
+  shareConfigurationName,
   snapshotConfiguration,
+  snapshotConfigurationName,
   type WebhookPlace,
 } from "./webhook-configurations.ts";
 
@@ -14,6 +18,8 @@ const names = {
   secret: "snapshot-validation-secret",
   serviceAccount: "snapshot-webhook",
 } as const;
+/** Its holder renews the certificates. */
+export const certificateLease = "snapshot-webhook-certificates";
 const certificates = "/etc/webhook/certs";
 /** Above 1024, because the pods do not run as root. */
 const [port, statusPort] = [8_443, 8_080];
@@ -35,6 +41,15 @@ export const webhookRow: ComponentRow = {
       verbs: ["list", "watch"],
       why: "A driver has one default class at most.",
     },
+    ...(["validating", "mutating"] as const).map((kind) => ({
+      apiGroups: ["admissionregistration.k8s.io"],
+      resources: [`${kind}webhookconfigurations`],
+      resourceNames:
+        kind === "mutating" ? [claimConfigurationName] : [snapshotConfigurationName, shareConfigurationName],
+      verbs: ["get", "patch"],
+      why: "One of the replicas keeps the authority of its certificate in caBundle.",
+      forRenewal: true as const,
+    })),
   ],
   namespaceRules: [
     {
@@ -44,6 +59,17 @@ export const webhookRow: ComponentRow = {
       why: "A dry run shows whether the API server keeps the namespace of a data source.",
     },
     allowListRight,
+    {
+      apiGroups: [""],
+      resources: ["secrets"],
+      resourceNames: [names.secret],
+      verbs: ["get", "patch"],
+      why: "One of the replicas renews the certificate in it.",
+      forRenewal: true,
+    },
+    ...leaseRights([certificateLease], "Of several replicas, the holder of the lease renews the certificate.").map(
+      (right) => ({ ...right, forRenewal: true as const }),
+    ),
   ],
   workload: {
     name: names.deployment,
@@ -53,12 +79,13 @@ export const webhookRow: ComponentRow = {
     containers: [
       {
         name: "snapshot-validation",
-        args: () => [
+        args: (installation) => [
           "webhook",
           `--tls-cert-file=${certificates}/tls.crt`,
           `--tls-private-key-file=${certificates}/tls.key`,
           `--port=${port}`,
           `--http-endpoint=:${statusPort}`,
+          ...(installation.certificates === "self" ? [`--certificate-secret=${names.secret}`] : []),
         ],
         ports: [
           { name: "https", containerPort: port },
@@ -133,7 +160,7 @@ export const webhookRow: ComponentRow = {
       severity: "warning",
       summary: "The certificate of the webhook expires in less than 14 days.",
       remedy:
-        "snapkeep certs --apply --namespace=NAMESPACE renews it; the pods load it without a restart. Run the command daily.",
+        "The holder of the lease snapshot-webhook-certificates renews it 30 days before it expires: its log says why it could not. snapkeep certs --apply --namespace=NAMESPACE renews it with your rights; the pods load it without a restart. With cert-manager, look at its Certificate.",
     },
   ],
   panels: [

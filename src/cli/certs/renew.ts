@@ -61,6 +61,10 @@ export async function renewInCluster(
       if (isFault(reason, "Conflict") || isFault(reason, "AlreadyExists")) return undefined;
       throw reason;
     });
+    if (step?.kind === "left") {
+      say(`Secret ${options.namespace}/${options.secret} is renewed by ${step.to}; nothing to do`);
+      return;
+    }
     if (step?.kind === "good") {
       if (!hasSaid) say("the certificates are good for a while; nothing to do");
       return;

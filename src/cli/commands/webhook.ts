@@ -1,8 +1,12 @@
 /** `snapkeep webhook`: flags of the validation webhook it replaces, and the component behind them. */
 
+import { hostname } from "node:os";
 import type { KindName } from "../../api/kinds.ts";
+import { certificateLease } from "../../api/manifests/webhook.ts";
 import { printableLine } from "../../base/printable.ts";
+import { uuid } from "../../base/world.ts";
 import { createApiFacts } from "../../components/webhook/api-facts.ts";
+import { keepCertificates } from "../../components/webhook/certificates/upkeep.ts";
 import { webhookMetrics } from "../../components/webhook/metrics.ts";
 import { start } from "../../components/webhook/start.ts";
 import { namespaceIn, serviceAccountFolder } from "../../kube/config-pod.ts";
@@ -14,6 +18,7 @@ import { type ProcessContext, runStandalone } from "../../runtime/frame.ts";
 import { createLog } from "../../runtime/log.ts";
 import { requestMeasure } from "../../runtime/measure.ts";
 import { createAllowListReader, driverNamespace } from "../../runtime/share-allow-lists.ts";
+import { certificateDefaults } from "../certs/renew.ts";
 import { setFailurePolicy } from "../webhook/promote.ts";
 
 const name = "webhook";
@@ -67,6 +72,17 @@ const flags = {
     min: 0,
     help: "How long to keep serving after SIGTERM while /readyz fails, so that clients switch to another replica.",
   }),
+  certificateSecret: text({
+    ...group,
+    default: "",
+    example: certificateDefaults.secret,
+    help: "Name of the Secret in the pod's namespace that the certificate comes from. If set, one of the replicas renews the certificate 30 days before it expires, and keeps its authority in the caBundle of webhook configurations that ask the Service. A Secret of cert-manager is left to it. Empty: somebody else renews.",
+  }),
+  certificateService: text({
+    ...group,
+    default: certificateDefaults.service,
+    help: "With --certificate-secret: the Service that the certificate is for.",
+  }),
   demote: bool({ ...group, default: false, help: "With promote: set failurePolicy back to Ignore." }),
   tls: bool({ ...accepted, default: true }),
   cacert: text({ ...accepted, default: "" }),
@@ -84,6 +100,10 @@ export const command = defineCommand({
     {
       does: "Serve in a pod, with a certificate from a mounted Secret",
       line: "snapkeep webhook --tls-cert-file=/etc/webhook/certs/tls.crt --tls-private-key-file=/etc/webhook/certs/tls.key",
+    },
+    {
+      does: "Also renew that certificate, as one of several replicas",
+      line: "snapkeep webhook --tls-cert-file=/etc/webhook/certs/tls.crt --tls-private-key-file=/etc/webhook/certs/tls.key --certificate-secret=snapshot-validation-secret",
     },
     {
       does: "Serve on another port, with metrics",
@@ -167,5 +187,21 @@ async function startWebhook(context: ProcessContext, { options, environment, ver
     }),
   };
   const address = { host: options.listen === "0.0.0.0" ? undefined : options.listen, port: options.port };
-  return start(context, { ...options, address, anyVolumeDataSource: options.featureGates.AnyVolumeDataSource }, facts);
+  const renewal = {
+    ...certificateDefaults,
+    settleTime: renewalSettleMs,
+    namespace: ownNamespace,
+    secret: options.certificateSecret,
+    service: options.certificateService,
+    lease: certificateLease,
+    identity: `${hostname()}_${uuid(world)}`,
+  };
+  const keepsCertificates = async (signal: AbortSignal): Promise<void> => {
+    if (renewal.secret !== "") await keepCertificates({ world, log, connect: connected([]) }, renewal, signal);
+  };
+  const reviews = { ...options, address, anyVolumeDataSource: options.featureGates.AnyVolumeDataSource };
+  return start(context, reviews, facts, keepsCertificates);
 }
+
+/** Longer than for `snapkeep certs`, where somebody waits. */
+const renewalSettleMs = 60_000;

@@ -19,6 +19,7 @@ export function chartFiles(rows: readonly ComponentRow[], version: string): Read
     driverNamespace,
     image: `{{ .Values.image.repository }}:${tag}`,
     driverImage: `{{ .Values.image.repository }}:${tag}-driver`,
+    certificates: "self",
     kubeletFolder: "{{ .Values.kubeletDir }}",
   };
   const values = valueRows(rows);
@@ -148,7 +149,7 @@ function configurationWithValues(item: ManifestObject, key: string): ManifestObj
   const { webhooks } = item as unknown as { readonly webhooks: readonly JsonObject[] };
   const filled = webhooks.map((webhook) => ({
     ...webhook,
-    clientConfig: { ...(webhook.clientConfig as JsonObject), caBundle: action("$authority") },
+    clientConfig: { ...(webhook.clientConfig as JsonObject), caBundle: action("$bundle") },
     // The policy of the others is fixed.
     ...(item.metadata.name === snapshotConfigurationName
       ? { failurePolicy: action(`.Values.${key}.failurePolicy`) }
@@ -157,7 +158,7 @@ function configurationWithValues(item: ManifestObject, key: string): ManifestObj
   return { ...item, webhooks: filled } as ManifestObject;
 }
 
-/** Those of an earlier release stay; `snapkeep certs --apply` renews them in the same Secret. */
+/** Those of an earlier release stay; the webhook renews them in the same Secret, and trusts more than one authority meanwhile. */
 function certificatePrelude({ certificateSecret: secret, service }: ComponentRow): string {
   const names = [`%s.%s.svc`, `%s.%s.svc.cluster.local`, `%s.%s`].map(
     (pattern) => `(printf "${pattern}" "${service?.name}" .Release.Namespace)`,
@@ -167,6 +168,7 @@ function certificatePrelude({ certificateSecret: secret, service }: ComponentRow
 {{- $authorityKey := index $stored "ca.key" }}
 {{- $certificate := index $stored "tls.crt" }}
 {{- $key := index $stored "tls.key" }}
+{{- $others := list (index $stored "ca-next.crt") (index $stored "ca-previous.crt") }}
 {{- if not $certificate }}
 {{- $made := genCA "snapkeep webhook authority" 3650 }}
 {{- $serving := genSignedCert "${service?.name}" nil (list ${names.join(" ")} "${service?.name}") 365 $made }}
@@ -175,6 +177,7 @@ function certificatePrelude({ certificateSecret: secret, service }: ComponentRow
 {{- $certificate = $serving.Cert | b64enc }}
 {{- $key = $serving.Key | b64enc }}
 {{- end }}
+{{- $bundle := printf "%s%s%s" (index $others 0 | default "" | b64dec) ($authority | default "" | b64dec) (index $others 1 | default "" | b64dec) | b64enc }}
 `;
 }
 

@@ -75,7 +75,7 @@ function leaseHeldBy(holderIdentity: string, renewedMsAgo = 1_000): FoundLease {
     stored: { spec: { holderIdentity, leaseDurationSeconds: 15, renewTime } },
   };
 }
-const nobody = `${lease}: nobody holds it, so none of its replicas works`;
+const nobody = `${lease}: nobody holds it, so none of the replicas does its work`;
 const long = "a".repeat(80);
 for (const { given, held, pods = [], says } of [
   { given: "no lease", held: { ...leaseHeldBy(""), stored: undefined }, says: [nobody] },
@@ -126,6 +126,7 @@ const facts = (more: Partial<StoredFacts> = {}): StoredFacts => ({
   serving: { ...certificate("S", 300), isSignedByAuthority: true, missingName: undefined },
   next: undefined,
   earlier: [],
+  renewedBy: undefined,
   webhooks: [trusting("one", certificate("old", 1), authority)],
   ...more,
 });

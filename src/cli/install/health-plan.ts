@@ -88,7 +88,8 @@ const hostNameMax = 63;
 
 function leaseProblems({ object, stored, workload }: FoundLease, { workloads, nowMs }: HealthRead): readonly Problem[] {
   const problem = (says: string): readonly Problem[] => [{ object: describe(object), says }];
-  if (stored === undefined || !isHeld(stored, nowMs)) return problem("nobody holds it, so none of its replicas works");
+  if (stored === undefined || !isHeld(stored, nowMs))
+    return problem("nobody holds it, so none of the replicas does its work");
   const pods = workloads.find((one) => one.object === workload)?.pods;
   const holder = String(at(stored, "spec", "holderIdentity"));
   const [host] = holder.split("_");
@@ -105,7 +106,11 @@ function certificateProblems(
   const shortcoming = shortcomingOf({ facts, nowMs, renewBeforeMs, isForced: false });
   const untrusted = facts.webhooks.filter(({ trusted }) => trusted.every(({ pem }) => pem !== facts.authority?.pem));
   const names = new Set(untrusted.map(({ configuration: { kind, name } }) => `${kind} ${name}`));
-  const remedy = `snapkeep certs --apply --namespace=${secret.metadata.namespace} renews it`;
+  const { namespace } = secret.metadata;
+  const remedy =
+    facts.renewedBy === undefined
+      ? `snapkeep certs --apply --namespace=${namespace} renews it`
+      : `${facts.renewedBy} renews it: kubectl -n ${namespace} describe certificates.cert-manager.io says why it does not`;
   return [
     ...(shortcoming === undefined
       ? []

@@ -104,6 +104,7 @@ test("the leases of a driver are those of its sidecars, where its pods run; stor
   ]);
   assert.deepEqual(names("snapshot-controller", "webhook"), [
     "Lease kube-system/snapshot-controller-leader of Deployment one/snapshot-controller",
+    "Lease one/snapshot-webhook-certificates of Deployment one/snapshot-validation-deployment",
   ]);
   assert.deepEqual(leasesOf(planIn("one", "directory-driver", "shared-resource-controller")), []);
 });

@@ -123,6 +123,7 @@ export const electionsOf = ({ rows, parts, installation }: InstallPlan): readonl
     if (workload === undefined) return [];
     return row.namespaceRules
       .filter(({ resources }) => resources?.includes("leases"))
+      .filter(({ forRenewal }) => forRenewal === undefined || installation.certificates === "self")
       .flatMap(({ resourceNames = [], namespace = namespaceOf(row, installation) }) =>
         resourceNames
           .filter((name) => !name.endsWith(createVolumeCallsSuffix))

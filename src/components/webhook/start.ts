@@ -79,7 +79,13 @@ export async function serveReviews(
   };
 }
 
-export async function start(context: ProcessContext, options: WebhookOptions, facts: WebhookFacts): Promise<Component> {
+/** `keepsCertificates` renews the certificate until the signal aborts, where this replica is to. */
+export async function start(
+  context: ProcessContext,
+  options: WebhookOptions,
+  facts: WebhookFacts,
+  keepsCertificates: (signal: AbortSignal) => Promise<void>,
+): Promise<Component> {
   const { world, log, signal } = context;
   const { tlsCertFile: certFile, tlsPrivateKeyFile: keyFile, clientCaFile } = options;
   const files = { certFile, keyFile, clientCaFile };
@@ -93,6 +99,7 @@ export async function start(context: ProcessContext, options: WebhookOptions, fa
         followTlsFiles({ files, current, world, log, signal: stop, apply: server.renew }),
         facts.watch(AbortSignal.any([stop, signal])),
         facts.allowLists.read(AbortSignal.any([stop, signal])),
+        keepsCertificates(AbortSignal.any([stop, signal])),
       ]);
       server.drain();
       log.info("stopping", { servesForMs: options.shutdownDelayDuration });

@@ -21,6 +21,7 @@ import {
   startShareDriver,
 } from "../harness/share-driver.ts";
 import { createTestWebhook, isReady } from "../harness/webhook.ts";
+import { certificateStage, type Must } from "./certificate-stage.ts";
 import { installation, sidecarDriver } from "./rights.ts";
 import { type Life, type Step, type Trial, userOf } from "./trial.ts";
 
@@ -85,7 +86,6 @@ export async function shareLives(plane: ControlPlane): Promise<Readonly<Record<s
   };
 }
 
-type Must = (method: string, path: string, body?: object, expected?: number[]) => Promise<string>;
 type CreateShare = (component: string, kind: keyof typeof kinds, name: string) => Promise<void>;
 
 async function webhookLife(plane: ControlPlane, must: Must): Promise<Life> {
@@ -100,7 +100,14 @@ async function webhookLife(plane: ControlPlane, must: Must): Promise<Life> {
     driver: sidecarDriver,
     deletionPolicy: "Delete",
   });
+  const { secret, install, uninstall, isRenewed } = certificateStage(plane, must);
   const steps: readonly Step[] = [
+    {
+      check: "the webhook makes its certificate, and each configuration trusts it",
+      prove: async (trial) => {
+        await trial.until("it is made", isRenewed);
+      },
+    },
     {
       check: "the webhook is ready",
       prove: async (trial) => {
@@ -141,8 +148,9 @@ async function webhookLife(plane: ControlPlane, must: Must): Promise<Life> {
     component,
     steps,
     // A pod finds its namespace in a file: here in a /run of its own.
-    start: (kubeconfig) =>
-      plane.instance.start(component, "unshare", [
+    start: async (kubeconfig) => {
+      await install();
+      return plane.instance.start(component, "unshare", [
         "--mount",
         "sh",
         "-c",
@@ -156,9 +164,12 @@ async function webhookLife(plane: ControlPlane, must: Must): Promise<Life> {
         `--tls-private-key-file=${webhook.keyFile}`,
         `--port=${port}`,
         `--http-endpoint=127.0.0.1:${metricsPort}`,
+        `--certificate-secret=${secret}`,
         "--shutdown-delay-duration=0s",
-      ]),
+      ]);
+    },
     clean: async () => {
+      await uninstall();
       await webhook.unconfigure("snapshots");
       await webhook.unconfigure("claims");
       await plane.request("DELETE", classes);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane, Token } from "../harness/control-plane.ts";
 import type { Daemon } from "../harness/instance.ts";
 import type { Outcome } from "./report.ts";
-import { resourceOf, type SingleRight, textOf } from "./rights.ts";
+import { installation, resourceOf, type SingleRight, textOf } from "./rights.ts";
 
 export interface Step {
   /** A statement that is true while the component has all its rights. */
@@ -36,8 +36,9 @@ const stepMsMax = 60_000;
 const everyMs = 50;
 export const noDenial = "no request is denied";
 
-/** Not bound to any role but ours. */
-export const userOf = (component: string): string => `system:serviceaccount:trial:${component}`;
+/** Not bound to any role but ours. Its namespace is that of the installation: the webhook probes in the namespace of its user. */
+export const userOf = (component: string): string =>
+  `system:serviceaccount:${installation.namespace}:trial-${component}`;
 export const tokensOf = (components: readonly string[]): readonly Token[] =>
   components.map((component) => ({ token: `token-of-${component}`, user: userOf(component) }));
 

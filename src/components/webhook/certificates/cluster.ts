@@ -36,7 +36,12 @@ export interface Stored {
   readonly serving: KeyPair | undefined;
   readonly next: KeyPair | undefined;
   readonly earlier: string;
+  /** Who else renews it. */
+  readonly renewedBy?: string | undefined;
 }
+
+/** cert-manager writes it to each Secret that it keeps. */
+const certManagerAnnotation = "cert-manager.io/certificate-name";
 
 /** Both the usual names and those of the requirement document's Deployment. */
 const files = {
@@ -81,6 +86,7 @@ export async function readSecret(api: KubeApi, ref: SecretPlace, signal: AbortSi
       serving: pair("serving"),
       next: pair("next"),
       earlier: decoded(data[earlierFile]) ?? "",
+      renewedBy: metadata.annotations?.[certManagerAnnotation] === undefined ? undefined : "cert-manager",
     };
   } catch (reason) {
     if (isFault(reason, "NotFound")) return nothing;
@@ -162,6 +168,7 @@ export function factsOf(stored: Stored, found: readonly Configuration[], endpoin
     next: stored.next && authorityFacts(stored.next.certificate, stored.next.key),
     earlier: certificatesIn(stored.earlier),
     webhooks: found.flatMap((configuration) => trustFacts(configuration, endpoint)),
+    renewedBy: stored.renewedBy,
   };
 }
 

@@ -43,6 +43,7 @@ const good: StoredFacts = {
   next: undefined,
   earlier: [],
   webhooks: [webhook([old])],
+  renewedBy: undefined,
 };
 
 const rows: readonly {
@@ -53,6 +54,11 @@ const rows: readonly {
   readonly says?: RegExp;
 }[] = [
   { given: "certificates that are good, and trusted", does: "good" },
+  {
+    given: "a Secret of cert-manager that is about to expire, and that no webhook trusts",
+    facts: { authority: authority("old", 1), webhooks: [webhook([])], renewedBy: "cert-manager" },
+    does: "left",
+  },
   { given: "no Secret", facts: { authority: undefined, serving: undefined }, does: "introduce", says: /there is none/ },
   {
     given: "an authority that expires soon",

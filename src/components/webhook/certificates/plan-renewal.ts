@@ -4,6 +4,7 @@
  *
  *   good ── authority expires, is lost, or is not wanted ──▶ introduce ──▶ trust ──▶ wait ──▶ serve ──▶ good
  *   good ── only the serving certificate expires ──▶ serve (by the same authority) ──▶ good
+ *   left: cert-manager renews the Secret
  *
  * `introduce` stores the new authority beside the current one. `trust` writes both to the caBundle of every configuration, `wait` gives every
  * API server the time to read it, and only then `serve` signs with the new one. The old authority stays trusted until it expires: pods may
@@ -39,6 +40,8 @@ export interface StoredFacts {
   /** Authorities of before. */
   readonly earlier: readonly CertificateFacts[];
   readonly webhooks: readonly TrustFacts[];
+  /** Who else renews the Secret; then only it does. */
+  readonly renewedBy: string | undefined;
 }
 
 export interface RenewalView {
@@ -57,6 +60,8 @@ export type RenewalStep =
   | { readonly kind: "trust"; readonly changes: readonly BundleChange[] }
   | { readonly kind: "wait"; readonly ms: Millis }
   | { readonly kind: "serve"; readonly by: "authority" | "next"; readonly why: string }
+  /** Somebody else renews the Secret, and sets each caBundle. */
+  | { readonly kind: "left"; readonly to: string }
   /** Nothing to do before this date. */
   | { readonly kind: "good"; readonly untilMs: Millis };
 
@@ -67,6 +72,7 @@ export interface Shortcoming {
 
 export function planRenewal(view: RenewalView): RenewalStep {
   const { facts, nowMs, trustedForMs = 0, settleMs } = view;
+  if (facts.renewedBy !== undefined) return { kind: "left", to: facts.renewedBy };
   const shortcoming = shortcomingOf(view);
   const next = isUsable(facts.next, view) ? facts.next : undefined;
   if (shortcoming?.part === "authority" && next === undefined) return { kind: "introduce", why: shortcoming.why };
