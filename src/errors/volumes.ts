@@ -192,7 +192,7 @@ export const volumeErrorRows = {
   "SNAP-349": {
     title: "A volume of a claim that is gone may have been retained, and is not deleted",
     why: "The provisioner was killed between the note that it was about to store the PersistentVolume and the removal of the stored call, or another provisioner has led since the call was stored. Nothing says whether the PersistentVolume was stored, used, retained and deleted since.",
-    fix: "if nobody needs the data, delete the volume with the command of the message, or by the means of the storage",
+    fix: "see at the storage system that the id is that of this volume, because whoever may update the Lease of stored calls can have written it; if nobody needs the data, delete the volume with the command of the message, or by the means of the storage",
     more: "To keep it, create a PersistentVolume with its handle.",
   },
   "SNAP-350": {

@@ -202,9 +202,15 @@ const unreadableText = ({ facts, memory }: VolumeView, { call }: Intent, fault: 
 const otherText = ({ facts }: VolumeView, fault: Fault): string =>
   `Volume "${facts.name}" is left at driver ${facts.driver.name}: its claim is gone, and the driver does not say its id, because it was made with other arguments than are known now (${quote(fault)}); delete it by the means of the storage`;
 
-function mayBeRetainedText({ facts }: VolumeView, { call }: Intent, id: string): string {
+function mayBeRetainedText({ facts, memory }: VolumeView, { call }: Intent, id: string): string {
   const { name, driver } = facts;
-  const left = `Volume "${name}" may be left at driver ${driver.name} as ${id === "" ? "an unknown id" : JSON.stringify(id)}: the provisioner ended when its PersistentVolume was being stored; claim and PersistentVolume are gone now, and their owner may have retained the data, so it is not deleted`;
+  const known = id === "" ? "an unknown id" : JSON.stringify(id);
+  // Whoever may write the stored calls could have the administrator delete the volume of somebody else.
+  const warning =
+    id === "" || memory.reply.kind === "created"
+      ? ""
+      : " (its stored call says so: see at the storage that it is this volume)";
+  const left = `Volume "${name}" may be left at driver ${driver.name} as ${known}${warning}: the provisioner ended when its PersistentVolume was being stored; claim and PersistentVolume are gone now, and their owner may have retained the data, so it is not deleted`;
   return `${left}. To delete it: ${deleteCommand(driver.name, id, call)}`;
 }
 

@@ -170,7 +170,7 @@ test("the report of a volume that may be retained has its id and a command, and 
   };
   assert.match(
     said("vol-9"),
-    /as "vol-9".*To delete it: echo '.*"volumeHandle":"vol-9".*' \| kubectl create -f - \[SNAP-349\]$/,
+    /as "vol-9" \(its stored call says so: see at the storage that it is this volume\).*To delete it: echo '.*"volumeHandle":"vol-9".*' \| kubectl create -f - \[SNAP-349\]$/,
   );
   assert.match(said("'; rm -rf /; '"), /"volumeHandle":"HANDLE"/);
   assert.match(said(""), /an unknown id.*"volumeHandle":"HANDLE"/);
