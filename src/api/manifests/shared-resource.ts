@@ -119,7 +119,7 @@ export const sharedResourceRow: ComponentRow = {
       summary:
         "Volumes of shares do not show what their Secret or ConfigMap holds now, or nobody knows whether they do.",
       remedy:
-        "The label cause of openshift_csi_share_volumes_not_current and the event SharedVolumeNotCurrent of the pod say why: no room (memory), no answer of the API server (unanswered), a Secret or ConfigMap that cannot be read (source), or an error while writing (not_written).",
+        "The label cause of openshift_csi_share_volumes_not_current and the event SharedVolumeNotCurrent of the pod say why: no room (memory), no answer of the API server (unanswered), a Secret or ConfigMap that cannot be read (source), an error while writing (not_written), or a volume that an earlier driver has mounted and of which there is no record (unrecorded; the driver's log names it).",
     },
   ],
   panels: [

@@ -59,6 +59,7 @@ export function createMemoryHost({ mounts, records }: Machine, { step, onShown }
       return true;
     },
     mounted: async (specs) => new Set(specs.filter(({ target }) => mounts.has(target)).map(({ id }) => id)),
+    strays: async (known) => [...mounts].filter(([, { id }]) => !known.has(id)).map(([target]) => target),
     isGone: async (target) => !mounts.has(target),
     async unmount({ id, target }) {
       await step();

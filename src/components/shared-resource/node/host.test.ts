@@ -166,6 +166,25 @@ for (const { given, source, id, isKnown, goes } of volumes)
     assert.equal(mounts.length, goes ? 0 : 1);
   });
 
+test("a volume of shares that is mounted and not known is found, once, whatever else is mounted", async (t) => {
+  const { host, mounts, folder, target } = aMachine(t);
+  const otherId = `csi-${"b".repeat(64)}`;
+  const mount = (at: string, source: string, type = "tmpfs"): void =>
+    void mounts.push({ device: "0:9", root: "/", at, options: ["rw"], type, source });
+  mount(target, `team-web-1-${kubeletId}`);
+  assert.deepEqual(await host.strays(new Set()), [], "without the kubelet's folder there is none");
+  mkdirSync(target, { recursive: true });
+  const stray = join(folder, "pods", "q", "mount");
+  mount(stray, `team-web-2-${otherId}`);
+  mount(join(folder, "pods", "r", "mount"), "tmpfs");
+  mount(join(folder, "pods", "s", "mount"), `team-web-3-csi-${"c".repeat(64)}`, "ext4");
+  mount("/elsewhere/mount", `team-web-4-csi-${"d".repeat(64)}`);
+  assert.deepEqual(await host.strays(new Set([kubeletId])), [stray]);
+  const bySubPath = join(folder, "pods", "q", "volume-subpaths", "v", "main", "0");
+  mount(bySubPath, `team-web-2-${otherId}`);
+  assert.equal((await host.strays(new Set([kubeletId]))).length, 1);
+});
+
 test("targets outside of the folders of the kubelet's pods are refused, also by a symbolic link, and nothing is made there", async (t) => {
   const { calls, host, folder } = aMachine(t);
   const outside = join(folder, "outside");

@@ -1,5 +1,6 @@
 /** What the driver does on its machine: one tmpfs per volume, its files, its record. The simulation has another one. */
-import { lstat } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
+import { join } from "node:path";
 import { Fault } from "../../../base/fault.ts";
 import { errorCodeOf, fsErrorText } from "../../../base/fs-errors.ts";
 import type { Log } from "../../../base/log.ts";
@@ -22,6 +23,8 @@ export interface VolumeHost {
   mount(spec: VolumeSpec, group?: number): Promise<boolean>;
   /** The ids of those that are mounted. */
   mounted(specs: readonly VolumeSpec[]): Promise<ReadonlySet<string>>;
+  /** Targets where volumes of shares are mounted whose ids are not these, whichever driver has mounted them. */
+  strays(known: ReadonlySet<string>): Promise<readonly string[]>;
   /** There is no folder for it any more. */
   isGone(target: string): Promise<boolean>;
   /**
@@ -106,6 +109,16 @@ export function createHost(hostOptions: HostOptions): VolumeHost {
       }
       return found;
     },
+    async strays(known) {
+      const pods = await realpath(join(kubeletFolder, "pods")).catch(unlessMissing(undefined));
+      if (pods === undefined) return [];
+      const isStray = (mount: Mount): boolean => {
+        const [id = ""] = kubeletId.exec(mount.source) ?? [];
+        return mount.at.startsWith(`${pods}/`) && isLikelyOurs(mount, id) && !known.has(id);
+      };
+      // What a pod has mounted by subPath has the same source.
+      return [...new Map((await table()).filter(isStray).map(({ source, at }) => [source, at])).values()];
+    },
     isGone: async (target) => (await lstat(target).catch(unlessMissing(undefined))) === undefined,
     async unmount({ id, target: path, spec }) {
       const target = await targetAt(path);
@@ -136,9 +149,12 @@ export function createHost(hostOptions: HostOptions): VolumeHost {
 /** A tmpfs of which the source names pod and volume, as upstream's does too. Nothing else is ever unmounted or emptied. */
 const isOurs = ({ type, source }: Mount, spec: VolumeSpec): boolean => type === "tmpfs" && source === anchorOf(spec);
 
+/** Of a volume, at the end of the source of its mount. */
+const kubeletId = /csi-[0-9a-f]{64}$/;
+
 /** Without a record only the kubelet's own ids count: any other could be the end of a longer one. */
 const isLikelyOurs = ({ type, source }: Mount, id: string): boolean =>
-  type === "tmpfs" && /^csi-[0-9a-f]{64}$/.test(id) && source.endsWith(`-${id}`);
+  type === "tmpfs" && kubeletId.exec(id)?.index === 0 && source.endsWith(`-${id}`);
 
 /** A folder that is shown elsewhere holds nothing once its files are gone. */
 const unlessFolder = (reason: unknown): void => {

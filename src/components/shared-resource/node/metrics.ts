@@ -24,7 +24,7 @@ export const nodeMetrics = {
   troubled: {
     type: "gauge",
     name: "openshift_csi_share_volumes_not_current",
-    help: "Mounted volumes that are not as they should be, by cause: not_emptied, memory, not_written, unanswered, source.",
+    help: "Mounted volumes that are not as they should be, by cause: not_emptied, memory, not_written, unanswered, source, unrecorded.",
     labels: ["cause"],
   },
   troubledSeconds: {

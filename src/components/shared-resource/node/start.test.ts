@@ -820,6 +820,23 @@ test("a volume that cannot be emptied, and one of which nobody knows what it sho
   assert.deepEqual(await troubled(), ["unanswered 1"]);
 });
 
+test("a volume that is mounted without a record keeps what it shows, is counted and logged, and is kept current once it is asked for", async (t) => {
+  const machine = createMachine();
+  for (const id of ["csi-1", "csi-2"])
+    machine.mounts.set(`/pods/${id}/mount`, { id, shown: new Map([["key-0", Buffer.from("v.0")]]) });
+  const { publish, unpublish, world, shown, troubled, log } = await setUpSmall(t, { machine });
+  assert.deepEqual(await troubled(), ["unrecorded 2"]);
+  const [said, ...more] = log.lines.filter(({ level }) => level === "error");
+  assert.deepEqual([said?.targets, more], [["/pods/csi-1/mount", "/pods/csi-2/mount"], []]);
+  assert.equal(shown("csi-1"), "v.0");
+  await publish("csi-1");
+  await world.advance(10_000);
+  assert.deepEqual([await troubled(), shown("csi-1")], [["unrecorded 1"], "v.1"]);
+  await unpublish("csi-2");
+  await world.advance(10_000);
+  assert.deepEqual(await troubled(), []);
+});
+
 test("a volume whose Secret is gone, and one that cannot be written, are counted by reason and are each a line of log", async (t) => {
   const { world, users, publish, unpublish, state, metrics, log } = await setUp(t);
   const waiting = async (): Promise<readonly string[]> =>

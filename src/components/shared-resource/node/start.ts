@@ -143,7 +143,7 @@ export async function startNode(context: ProcessContext, options: NodeOptions): 
   metrics.refresh(() => {
     counters.volumes.set({}, volumes.count());
     counters.memoryBytes.set({}, volumes.memoryBytes());
-    for (const [cause, { count, ageMs }] of reports.look()) {
+    for (const [cause, { count, ageMs }] of [...reports.look(), ["unrecorded", volumes.strays()] as const]) {
       counters.troubled.set({ cause }, count);
       counters.troubledSeconds.set({ cause }, ageMs / 1_000);
     }

@@ -35,7 +35,8 @@ import { createSerial } from "./serial.ts";
 import { createShareReads } from "./share-reads.ts";
 import type { Sources } from "./sources.ts";
 import type { shareTable } from "./start.ts";
-import type { TroubledVolume } from "./trouble-reports.ts";
+import { createStrays } from "./strays.ts";
+import type { TroubledVolume, TroubleSummary } from "./trouble-reports.ts";
 import type { Source, Subject, VolumeSpec } from "./types.ts";
 import { createVolumeWriter } from "./volume-writer.ts";
 import { createWriteTurns } from "./write-turns.ts";
@@ -77,6 +78,8 @@ export interface Volumes {
   count(): number;
   /** Those that are not as they should be. */
   inspect(): readonly TroubledVolume[];
+  /** Those that are mounted without a record. */
+  strays(): TroubleSummary;
   memoryBytes(): number;
 }
 
@@ -87,6 +90,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
   const { host, reviews, sources, stores, memory, world, log, plans = {} } = options;
   const mounted = createMounted(options);
   const alone = createSerial();
+  const strays = createStrays({ host, mounted, world, log });
   const shareReads = createShareReads(options);
   const trigger = (ids: readonly string[]): void => {
     for (const id of ids) controller.trigger(id as Key);
@@ -150,13 +154,14 @@ export function createVolumes(options: VolumesOptions): Volumes {
     observe: (request, asked) => observePublish(stores, { ...context(), request, memory: asked }, request.id as Key),
   });
 
-  const measureUnsettled = async (signal: AbortSignal): Promise<void> => {
+  const lookRegularly = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await world.sleep(nodeLimits.inspectEveryMs, signal).catch(() => undefined);
       for (const id of memoryUse.unsettled()) {
         const spec = mounted.get(id)?.spec;
         if (spec !== undefined) await writer.measure(spec);
       }
+      if (strays.summary().count > 0) await strays.look();
     }
   };
 
@@ -180,13 +185,15 @@ export function createVolumes(options: VolumesOptions): Volumes {
       }),
     async recover() {
       await recover({ host, mounted, writer, volumeBytes: memory.limits.volumeBytes, log });
+      await strays.look();
       trigger(mounted.all().map(({ spec }) => spec.id));
     },
-    run: async (signal) => void (await Promise.all([measureUnsettled(signal), controller.run(signal)])),
+    run: async (signal) => void (await Promise.all([lookRegularly(signal), controller.run(signal)])),
     subjectChanged: (subject) => trigger(mounted.ofSubject(subject)),
     sourceChanged: (source) => trigger(mounted.ofSource(source)),
     resync: () => trigger(mounted.all().map(({ spec }) => spec.id)),
     count: mounted.count,
+    strays: strays.summary,
     memoryBytes: memoryUse.total,
     inspect: () =>
       mounted.all().flatMap(({ spec, failure }) => {
