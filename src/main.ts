@@ -1,6 +1,7 @@
 /** argv → command → exit code. The only reader of process.argv and process.env. */
 import { writeFileSync } from "node:fs";
 import module from "node:module";
+import { basename } from "node:path";
 import { text } from "node:stream/consumers";
 import packageFile from "../package.json" with { type: "json" };
 import { realWorld } from "./base/world.ts";
@@ -22,8 +23,12 @@ function writeTerminationMessage(line: string): void {
 // From sources, most of a start is stripping and compiling the command's modules; the second start need not do it again.
 if (import.meta.filename.endsWith(".ts")) module.enableCompileCache();
 
+/** kubectl asks a program of this name to complete the command line of its plugin `kubectl snapkeep`. */
+const isAsked = basename(process.argv[1] ?? "").startsWith("kubectl_complete-");
+const words = process.argv.slice(2);
+
 await runProcess({ host: process, world: realWorld, name: packageFile.name }, (signal) =>
-  runCommandLine(commands, process.argv.slice(2), {
+  runCommandLine(commands, isAsked ? ["__complete", ...words] : words, {
     environment: process.env,
     signal,
     world: realWorld,

@@ -138,6 +138,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/admission-policies.ts"),
   },
   {
+    name: "completion",
+    summary: "Print the completion of commands, flags and names for a shell.",
+    kind: "tool",
+    load: () => import("./commands/completion.ts"),
+  },
+  {
     name: "errors",
     summary: "Explain the code at the end of a message, or list all codes.",
     kind: "tool",

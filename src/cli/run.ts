@@ -30,6 +30,7 @@ export async function runCommandLine(
     return exitCodes.good.code;
   }
   if (first === "help") return help(commands, rest[0], context);
+  if (first === "__complete") return (await import("./completion/complete.ts")).complete(commands, rest, context);
   const row = commands.find(({ name }) => name === first);
   if (row === undefined) return unknownCommand(commands, first, context);
   return runCommand(row, rest, context);

@@ -1,4 +1,5 @@
 /** A command of the program: one small file that says what it takes, how it is used and what it does. */
+import type { KindName } from "../api/kinds.ts";
 import { Fault } from "../base/fault.ts";
 import type { World } from "../base/world.ts";
 import type { FlagTable, Options } from "./flag-kinds.ts";
@@ -38,6 +39,8 @@ export interface CommandModule<T extends FlagTable = FlagTable> {
   readonly examples: readonly Example[];
   /** Shown in the usage line, for example "FILE…". Absent: a positional argument is a mistake. */
   readonly takes?: string;
+  /** Whose names complete an argument; several kinds are written before it, as in "pvc/data". */
+  readonly completes?: Readonly<Record<string, KindName>>;
   readonly metrics?: MetricTable;
   /** What flags and arguments together may not say: one line with the remedy, or undefined. */
   check?(options: Options<T>, positionals: readonly string[]): string | undefined;

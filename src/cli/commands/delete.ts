@@ -26,6 +26,7 @@ const flags = {
 
 export const command = defineCommand({
   takes: "SNAPSHOT",
+  completes: { vs: "VolumeSnapshot" },
   flags,
   examples: [
     { does: "Delete a snapshot and wait until it is gone", line: "snapkeep delete monday" },

@@ -35,6 +35,13 @@ const isOnItsWay: ReadonlySet<Verdict> = new Set(["good", "waits"]);
 
 export const command = defineCommand({
   takes: "KIND/NAME",
+  completes: {
+    vs: "VolumeSnapshot",
+    vsc: "VolumeSnapshotContent",
+    pvc: "PersistentVolumeClaim",
+    sharedsecret: "SharedSecret",
+    sharedconfigmap: "SharedConfigMap",
+  },
   flags,
   examples: [
     { does: "Why a snapshot is not ready", line: "snapkeep explain vs/monday --namespace=team" },

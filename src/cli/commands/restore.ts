@@ -43,6 +43,7 @@ const flags = {
 
 export const command = defineCommand({
   takes: "SNAPSHOT",
+  completes: { vs: "VolumeSnapshot" },
   flags,
   examples: [
     { does: "Restore into a new claim and wait for it", line: "snapkeep restore monday --to=restored --wait" },

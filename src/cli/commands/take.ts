@@ -27,6 +27,7 @@ const flags = {
 
 export const command = defineCommand({
   takes: "CLAIM",
+  completes: { pvc: "PersistentVolumeClaim" },
   flags,
   examples: [
     { does: "Take a snapshot and wait until it is ready", line: "snapkeep take data --wait" },
