@@ -525,6 +525,7 @@ describe("the phases of the CRDs", () => {
       "migrate --to-phase=2: 0, phase 2",
       "migrate --rollback: 0, phase 1",
       "migrate --to-phase=3: 0, phase 3",
+      "kubectl api-resources --cached=false: 0, phase 3",
     ]);
     await assertWhole("kept");
   });

@@ -1,7 +1,7 @@
 /** `snapkeep completion`: what a shell loads to complete commands, flags and the names of objects. */
 import { defineCommand } from "../../runtime/command.ts";
 import { exitCodes } from "../../runtime/exit-codes.ts";
-import { type Shell, scripts, shells } from "../completion/scripts.ts";
+import { type Shell, shellScripts, shells } from "../completion/scripts.ts";
 
 const isShell = (word: string | undefined): word is Shell => shells.some((shell) => shell === word);
 
@@ -19,7 +19,7 @@ export const command = defineCommand({
       ? undefined
       : `name one of the shells ${shells.join(", ")}; for example snapkeep completion bash`,
   run: async ({ positionals: [shell], out }) => {
-    if (isShell(shell)) out.write(scripts[shell]);
+    if (isShell(shell)) out.write(shellScripts[shell]);
     return exitCodes.good.code;
   },
 });

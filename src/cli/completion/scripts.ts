@@ -56,6 +56,6 @@ complete -c snapkeep -f -a '(__snapkeep_complete)'
 /** In the sources above a backslash keeps JavaScript from reading what the shell is to read. */
 const shellText = (source: string): string => source.replaceAll("\\${", "${");
 
-export const scripts = { bash: shellText(bash), zsh: shellText(zsh), fish: shellText(fish) } as const;
-export type Shell = keyof typeof scripts;
-export const shells = Object.keys(scripts) as readonly Shell[];
+export const shellScripts = { bash: shellText(bash), zsh: shellText(zsh), fish: shellText(fish) } as const;
+export type Shell = keyof typeof shellScripts;
+export const shells = Object.keys(shellScripts) as readonly Shell[];
