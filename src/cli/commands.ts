@@ -54,6 +54,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/shared-resource.ts"),
   },
   {
+    name: "get",
+    summary: "List snapshots with their phase and what blocks them.",
+    kind: "tool",
+    load: () => import("./commands/get.ts"),
+  },
+  {
     name: "take",
     summary: "Take a snapshot of a claim, and wait until it is ready.",
     kind: "tool",

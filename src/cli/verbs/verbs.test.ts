@@ -1,11 +1,11 @@
-/** take, restore and delete as a person runs them, on the cluster of `snapkeep up`. */
+/** take, restore, delete and get as a person runs them, on the cluster of `snapkeep up`. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parse } from "yaml";
 import { startCommand } from "../../../test/command-line.ts";
-import { temporaryFolder } from "../../../test/csi-sockets.ts";
+import { eventually, temporaryFolder } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
@@ -23,8 +23,9 @@ async function setUp(t: TestContext) {
   });
   const kubeconfig = join(folder, "config");
   writeFileSync(kubeconfig, stack.api.kubeconfig);
+  const start = (...argv: readonly string[]) => startCommand(...argv, `--kubeconfig=${kubeconfig}`);
   const run = async (...argv: readonly string[]) => {
-    const { said, code } = startCommand(...argv, `--kubeconfig=${kubeconfig}`);
+    const { said, code } = start(...argv);
     return { code: await code, ...said };
   };
   const { client } = stack;
@@ -39,7 +40,7 @@ async function setUp(t: TestContext) {
     );
   const namesOf = async (kind: "VolumeSnapshot" | "PersistentVolumeClaim" | "ReferenceGrant") =>
     (await client.list(kind)).objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
-  return { client, run, createClaim, namesOf };
+  return { client, start, run, createClaim, namesOf };
 }
 
 test("take, restore and delete do what they say, each with one line for what was done and one for what was waited for", async (t) => {
@@ -147,7 +148,7 @@ test("a wait ends at once when the snapshot is blocked, or when the time is over
   const blocked = await run("take", "data", "--name=one", "--class=nowhere", "--wait", "--timeout=60s");
   assert.equal(blocked.code, 3, blocked.text);
   assert.match(blocked.error, /VolumeSnapshot default\/one is not ready; .*\[SNAP-871\]/);
-  assert.match(blocked.error, /VolumeSnapshotClass nowhere/);
+  assert.match(blocked.error, /VolumeSnapshotClass\s+nowhere/);
   assert.match(blocked.error, /^waiting: .*nowhere/m);
   const storageClass = { provisioner: "directory.snapkeep.dev", volumeBindingMode: "WaitForFirstConsumer" } as const;
   await client.create("StorageClass", draftOf("StorageClass", { name: "late" }, storageClass));
@@ -156,4 +157,45 @@ test("a wait ends at once when the snapshot is blocked, or when the time is over
   assert.equal(late.code, 4, late.text);
   assert.match(late.error, /PersistentVolumeClaim default\/again is Pending after 1 s; .*\[SNAP-861\]/);
   assert.match(late.error, /no pod uses the claim/);
+});
+
+test("get shows phase, age, size and source of each snapshot, and what blocks it", async (t) => {
+  const { run, createClaim } = await setUp(t);
+  await createClaim("data");
+  assert.equal((await run("get")).out, "no snapshots\n");
+  assert.equal((await run("take", "data", "--name=monday", "--wait")).code, 0);
+  await run("take", "data", "--name=tuesday", "--class=nowhere");
+  const { code, out, error } = await run("get");
+  assert.equal(code, 0, error);
+  const [head = "", ...rows] = out.trimEnd().split("\n");
+  assert.match(head, /^NAME +PHASE +AGE +SIZE +SOURCE +BLOCKED BY$/);
+  assert.match(rows[0] ?? "", /^monday +ready +\d+s +1Mi +data +-$/);
+  assert.match(rows[1] ?? "", /^tuesday +invalid +\d+s +- +data +ClassNotFound at VolumeSnapshotClass nowhere$/);
+  assert.match((await run("get", "-A", "-l", "app=none")).out, /^no snapshots\n$/);
+  assert.equal((await run("get", "monday", "-o", "name")).out, "volumesnapshot.snapshot.storage.k8s.io/monday\n");
+  const { items } = JSON.parse((await run("get", "-A", "-o", "json")).out);
+  assert.deepEqual(
+    items.map((item: { name: string; verdict: string }) => [item.name, item.verdict]),
+    [
+      ["monday", "good"],
+      ["tuesday", "stuck"],
+    ],
+  );
+  const absent = await run("get", "friday");
+  assert.equal(absent.code, 1);
+  assert.match(absent.error, /there is no VolumeSnapshot friday in namespace default/);
+  assert.equal((await run("get", "monday", "-A")).code, 2);
+});
+
+test("get -w prints a row again when it has changed, and no other", async (t) => {
+  const { run, createClaim, start } = await setUp(t);
+  await createClaim("data");
+  assert.equal((await run("take", "data", "--name=monday", "--wait")).code, 0);
+  const { said, stop, code } = start("get", "-w");
+  await eventually("the first rows", async () => said.out.includes("monday"));
+  assert.equal((await run("take", "data", "--name=tuesday", "--wait")).code, 0);
+  await eventually("the new row", async () => /^tuesday +ready/m.test(said.out));
+  stop();
+  assert.equal(await code, 0, said.error);
+  assert.equal(said.out.match(/^monday/gm)?.length, 1);
 });
