@@ -457,9 +457,15 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
     {
       [`${myDriver} --diff`]: unchanged(
         0,
+        /^container csi-snapshotter of \S+, taken for csi-snapshotter by its name, becomes part of csi-sidecars, which runs snapkeep:1\.2\.3$/m,
+        /^container csi-provisioner of \S+, taken for csi-provisioner by its name, becomes part of csi-sidecars, /m,
+      ),
+      [`${myDriver} --apply`]: done((s) => driverRuns(s, /^driver:1$/, /^snapkeep:1/), /is ready$/m),
+      [`${myDriver} --separate --diff`]: unchanged(
+        0,
         /^container csi-snapshotter, taken for csi-snapshotter by its name, runs snapkeep:1\.2\.3 /m,
       ),
-      [`${myDriver} --apply`]: done((s) => driverRuns(s, /^driver:1$/, /^snapkeep:1/, /^snapkeep:1/), /is ready$/m),
+      [`${myDriver} --separate --apply`]: done((s) => driverRuns(s, /^driver:1$/, /^snapkeep:1/, /^snapkeep:1/)),
       [`${myDriver} --check`]: unchanged(2, /sidecar goes with --print, --diff or --apply/),
       "install sidecar --into=deployment/other -n ONE --apply": unchanged(1, /Deployment \S+\/other does not exist/),
     },
@@ -468,18 +474,19 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
     "has a driver without sidecars",
     states.driverWith(true),
     {
-      [`${myDriver} --diff`]: unchanged(
+      [`${myDriver} --diff`]: unchanged(0, /^container csi-sidecars is added$/m),
+      [`${myDriver} --apply`]: done((s) => driverRuns(s, /^driver:1$/, /^snapkeep:1/)),
+      [`${myDriver} --separate --diff`]: unchanged(
         0,
         /^container csi-snapshotter is added$/m,
         /^container csi-provisioner is added$/m,
       ),
-      [`${myDriver} --apply`]: done((s) => driverRuns(s, /^driver:1$/, /^snapkeep:1/, /^snapkeep:1/)),
     },
   ],
   [
     "has a driver whose socket nobody can share",
     states.driverWith(false),
-    { [`${myDriver} --apply`]: unchanged(1, /csi-snapshotter cannot be added: .*\[SNAP-803\]/) },
+    { [`${myDriver} --apply`]: unchanged(1, /csi-sidecars cannot be added: .*\[SNAP-803\]/) },
   ],
 ];
 

@@ -4,7 +4,7 @@ import { snapshotCrds } from "../api/crds/index.ts";
 import { referenceGrantCrd } from "../api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../api/kinds.ts";
 import type { ComponentRights, Right } from "../api/manifests/component.ts";
-import { componentRows, sidecarRows } from "../api/manifests/rows.ts";
+import { allSidecarRows, componentRows } from "../api/manifests/rows.ts";
 import { reasonRows } from "../api/reasons.ts";
 import { faults } from "../base/fault.ts";
 import { errorCodes, errorRows, remedyOf } from "../errors/codes.ts";
@@ -226,7 +226,7 @@ const permissionsPage = (): string =>
     "What each component may do, and why. `snapkeep install` grants these rights and no others. No right is a wildcard, and no component may read all secrets of a cluster. Each single right is needed: [this table](../results/rbac.txt) names the check that fails without it.",
     ...componentRows.map((row) => accessSection(row.name, row.workload.unrestricted, row)),
     "Sidecars run in the pod of a driver, with rights of the driver's service account. `DRIVER` is the name of the driver in lease names. `csi-sidecars` needs the rights of the controllers that it runs; one that lacks a right waits for it, and the others go on.",
-    ...sidecarRows.map((row) => accessSection(row.name, undefined, row.rights("DRIVER", everything))),
+    ...allSidecarRows.map((row) => accessSection(row.name, undefined, row.rights("DRIVER", everything))),
   );
 
 function accessSection(name: string, unrestricted: string | undefined, access: ComponentRights): string {

@@ -8,6 +8,8 @@ import { flagName } from "./flags.ts";
 export interface MergedTable {
   /** Its keys are told by `optionsOf`. */
   readonly table: Readonly<Record<never, never>>;
+  /** The key of a controller's row in the table. */
+  keyOf(controller: string, key: string): string;
   /** The options of one controller, as its own command would give them. */
   optionsOf<T extends FlagTable>(controller: string, flags: T, merged: Readonly<Record<string, unknown>>): Options<T>;
 }
@@ -27,6 +29,7 @@ export function mergeFlags(tables: Readonly<Record<string, FlagTable>>, shared: 
     Object.entries(table).map(([key, flag]) => [keyOf(controller, key), rowOf(controller, key, flag)] as const),
   );
   return {
+    keyOf,
     table: Object.fromEntries(rows),
     optionsOf: <T extends FlagTable>(controller: string, flags: T, merged: Readonly<Record<string, unknown>>) =>
       Object.fromEntries(

@@ -3,7 +3,7 @@
  * a real API server does: a request without a right would fail there for ever.
  */
 import type { PolicyRule } from "kubernetes-types/rbac/v1.js";
-import { componentRows, sidecarRows } from "../../src/api/manifests/rows.ts";
+import { allSidecarRows, componentRows } from "../../src/api/manifests/rows.ts";
 import { parseRequest, verbOf } from "../../src/apiserver/request.ts";
 import { coversResource } from "../../src/rules/rbac.ts";
 import { guideRights } from "../guide-rights.ts";
@@ -38,7 +38,7 @@ interface Allowed {
 }
 const everywhere = (rule: PolicyRule): Allowed => ({ rule, namespace: undefined });
 const shipped = new Map<string, readonly Allowed[]>(
-  [...componentRows, ...sidecarRows.map(({ name, rights }) => ({ name, ...rights(driver, needs) }))].map(
+  [...componentRows, ...allSidecarRows.map(({ name, rights }) => ({ name, ...rights(driver, needs) }))].map(
     ({ name, clusterRules, namespaceRules }) => [
       name,
       [

@@ -1,8 +1,7 @@
-/** directory-driver in a cluster of one node, with its sidecars in one pod. */
+/** directory-driver in a cluster of one node, with its sidecars, in one pod. */
 import { leaseNameFrom } from "../names.ts";
-import type { ComponentRights, ComponentRow, DriverNeeds, Installation, ManifestObject, Right } from "./component.ts";
-import { csiProvisionerRow } from "./csi-provisioner.ts";
-import { csiSnapshotterRow } from "./csi-snapshotter.ts";
+import type { ComponentRow, DriverNeeds, Installation, ManifestObject } from "./component.ts";
+import { csiSidecarsRow } from "./csi-sidecars.ts";
 
 const driver = "directory.snapkeep.dev";
 const needs: DriverNeeds = { topology: false, attachments: false, capacity: false };
@@ -13,31 +12,13 @@ const port = 8_080;
 const socketMount = { name: "socket", mountPath: "/csi" };
 const socket = { path: `${socketMount.mountPath}/csi.sock`, mount: socketMount };
 const pluginFolder = ({ kubeletFolder }: Installation): string => `${kubeletFolder}/plugins/${driver}`;
-const sidecars = [csiSnapshotterRow, csiProvisionerRow];
-
-/** What another right of the list allows already is left out. */
-const uncovered = (rights: readonly Right[]): readonly Right[] =>
-  rights.filter(
-    (right) =>
-      !rights.some(
-        (other) =>
-          other.verbs.length > right.verbs.length &&
-          String([other.apiGroups, other.resources]) === String([right.apiGroups, right.resources]) &&
-          right.verbs.every((verb) => other.verbs.includes(verb)),
-      ),
-  );
-
-const merged = (accesses: readonly ComponentRights[]): ComponentRights => ({
-  clusterRules: uncovered(accesses.flatMap(({ clusterRules }) => clusterRules)),
-  namespaceRules: accesses.flatMap(({ namespaceRules }) => namespaceRules),
-});
 
 export const directoryDriverRow: ComponentRow = {
   name: "directory-driver",
   summary: "A CSI driver over plain directories, for one node, with csi-snapshotter and csi-provisioner.",
   isDefault: false,
   serviceAccount: "directory-driver",
-  ...merged(sidecars.map(({ rights }) => rights(driver, needs))),
+  ...csiSidecarsRow.rights(driver, needs),
   workload: {
     name: "directory-driver",
     app: "directory-driver",
@@ -70,7 +51,7 @@ export const directoryDriverRow: ComponentRow = {
         ],
         memory: ["96Mi", "512Mi"],
       },
-      ...sidecars.map(({ container }) => container(driver, socket)),
+      csiSidecarsRow.container(driver, socket),
     ],
     volumes: (installation) => [
       { name: "socket", hostPath: { path: pluginFolder(installation), type: "DirectoryOrCreate" } },
@@ -94,7 +75,7 @@ export const directoryDriverRow: ComponentRow = {
       severity: "critical",
       summary: "No sidecar of the driver holds its lease: its volumes and snapshots are neither created nor deleted.",
       remedy:
-        "kubectl get leases -A shows the last holder. Look at the pods of the driver: csi-snapshotter and csi-provisioner wait until the driver answers.",
+        "kubectl get leases -A shows the last holder. Look at the pods of the driver: csi-sidecars waits until the driver answers, and its readiness page names the controller that lacks something.",
     },
     {
       name: "DriverErrors",

@@ -24,6 +24,15 @@ const merged = mergeFlags(
   },
 );
 
+/** What `install sidecar` joins by. */
+export const joinedFlags = {
+  merged,
+  programs: {
+    "csi-snapshotter": { controller: "snapshotter", flags: snapshotter.flags },
+    "csi-provisioner": { controller: "provisioner", flags: provisioner.flags },
+  },
+};
+
 type MergedOptions = Readonly<Record<string, unknown>>;
 
 interface Sidecar {

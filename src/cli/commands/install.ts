@@ -3,6 +3,7 @@
 import type { Installation, ManifestObject } from "../../api/manifests/component.ts";
 import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { Fault } from "../../base/fault.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { printableLine } from "../../base/printable.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
 import { kubeFlags } from "../../runtime/common-flags.ts";
@@ -16,6 +17,8 @@ import type { Drift, DriftPlan } from "../install/drift-plan.ts";
 import { findProblems } from "../install/health.ts";
 import type { Health } from "../install/health-plan.ts";
 import { parseImage } from "../install/image.ts";
+import { joinArguments } from "../install/joined-arguments.ts";
+import { withJoinedSidecars } from "../install/joined-sidecars.ts";
 import { createResources, type Resources } from "../install/resources.ts";
 import { waitUntilReady } from "../install/rollout.ts";
 import {
@@ -28,7 +31,7 @@ import {
   refusesUntilReady,
   selectionProblem,
 } from "../install/selection.ts";
-import { withSidecars, workloadRef } from "../install/sidecar.ts";
+import { type SidecarChange, withSidecars, workloadRef } from "../install/sidecar.ts";
 import { uninstallAll } from "../install/uninstall.ts";
 import { isOfUp, upNote } from "../install/up-cluster.ts";
 import { createProgress } from "../progress.ts";
@@ -93,6 +96,10 @@ const flags = {
     example: "deployment/my-driver",
     help: "With sidecar: the workload of a CSI driver in --namespace, as deployment/NAME, statefulset/NAME or daemonset/NAME.",
   }),
+  separate: bool({
+    default: false,
+    help: "With sidecar: a container for each sidecar, as upstream's manifests have. Otherwise one csi-sidecars takes the place of both, which needs less memory.",
+  }),
   timeout: duration({
     default: 300_000,
     min: 1_000,
@@ -119,7 +126,7 @@ export const command = defineCommand({
       line: "snapkeep install --apply --components=snapshot-controller,webhook,directory-driver",
     },
     {
-      does: "Replace the sidecars of a driver by ours, or add them, with the same flags and socket",
+      does: "Replace the sidecars of a driver by csi-sidecars, or add it, with the same flags and socket",
       line: "snapkeep install sidecar --into=deployment/my-driver --namespace=storage --diff",
     },
     {
@@ -132,7 +139,7 @@ export const command = defineCommand({
   check: (options, [first, ...others]) => {
     if ((first !== undefined && first !== "sidecar") || others.length > 0)
       return `unexpected argument ${JSON.stringify(others[0] ?? first)}; there is "sidecar"`;
-    if ((first === "sidecar") !== (options.into !== ""))
+    if ((first === "sidecar") !== (options.into !== "") || isWithoutDriver(options))
       return "sidecar and --into go together; for example snapkeep install sidecar --into=deployment/my-driver --diff";
     if (options.into !== "" && workloadRef(options.into, "") === undefined)
       return `--into: ${JSON.stringify(options.into)} is no workload; expected deployment/NAME, statefulset/NAME or daemonset/NAME`;
@@ -216,6 +223,8 @@ async function plannedFor(
   return planFor(components, installation, { claims: admissionClaims || isKept });
 }
 
+const isWithoutDriver = ({ separate, into }: Input["options"]): boolean => separate && into === "";
+
 const intoDriver = (input: Input): Promise<number> =>
   connected("snapkeep-install", input, {}, async (api) => {
     const { options, version, world, signal, out, error } = input;
@@ -224,7 +233,10 @@ const intoDriver = (input: Input): Promise<number> =>
     const stored = await resources.read(ref);
     if (stored === undefined)
       throw new Fault("NotFound", `${describe(ref)} does not exist; name it with --into and --namespace`);
-    const { workload, changes } = withSidecars(stored, imageText(options.image, version), await flagChecker());
+    const image = imageText(options.image, version);
+    const { workload, changes } = options.separate
+      ? withSidecars(stored, image, await flagChecker())
+      : await joinedInto(stored, image);
     if (options.print) out.write(yamlDocuments([workload as unknown as ManifestObject]));
     else for (const line of changes.length === 0 ? ["nothing changes"] : changes) out.write(printableLine(line));
     if (!options.apply || changes.length === 0) return 0;
@@ -235,11 +247,17 @@ const intoDriver = (input: Input): Promise<number> =>
     return 0;
   });
 
+async function joinedInto(stored: JsonObject, image: string): Promise<SidecarChange> {
+  const { joinedFlags } = await import("./csi-sidecars.ts");
+  return withJoinedSidecars(stored, image, await flagChecker(), (parts) => joinArguments(joinedFlags, parts));
+}
+
 /** Why a command refuses its arguments, before a pod would. */
 async function flagChecker(): Promise<(name: string, argv: readonly string[]) => string | undefined> {
   const loaded = new Map([
     ["csi-snapshotter", (await import("./csi-snapshotter.ts")).command],
     ["csi-provisioner", (await import("./csi-provisioner.ts")).command],
+    ["csi-sidecars", (await import("./csi-sidecars.ts")).command],
   ]);
   return (name, argv) =>
     complaintOf(() => {

@@ -23,7 +23,7 @@ export const openFlags: ReadonlySet<string> = new Set(
 
 /** Words that are no flag: commands of the program, and how it is started. */
 export const openWords =
-  /^(snapkeep|node|up|apiserver|snapshot-controller|csi-snapshotter|csi-provisioner|webhook|shared-resource|directory-driver|\/[\w./-]{0,100}\/snapkeep(\.js)?)$/;
+  /^(snapkeep|node|up|apiserver|snapshot-controller|csi-snapshotter|csi-provisioner|csi-sidecars|webhook|shared-resource|directory-driver|\/[\w./-]{0,100}\/snapkeep(\.js)?)$/;
 
 export const openVariables: ReadonlySet<string> = new Set([
   "KUBE_NODE_NAME",

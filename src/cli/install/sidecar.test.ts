@@ -1,20 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { containersOf, driver, env, image, volumeMounts, workload } from "../../../test/driver-workload.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { at } from "./fields.ts";
 import { withSidecars } from "./sidecar.ts";
 
-const image = "snapkeep:1.2.3";
 const accepts = () => undefined;
-const workload = (...containers: JsonObject[]): JsonObject => ({
-  kind: "Deployment",
-  spec: { template: { spec: { containers } } },
-});
-const containersOf = (object: JsonObject) =>
-  at(object, "spec", "template", "spec", "containers") as readonly JsonObject[];
-const volumeMounts = [{ name: "socket-dir", mountPath: "/csi" }];
-const env = [{ name: "ADDRESS", value: "/csi/csi.sock" }];
-const driver = { name: "driver", image: "vendor/driver:1", args: ["--endpoint=unix:///csi/csi.sock"], volumeMounts };
 const snapshotter = {
   name: "csi-snapshotter",
   image: "registry.k8s.io/sig-storage/csi-snapshotter:v8.6.0",

@@ -34,7 +34,7 @@ export function workloadRef(word: string, namespace: string): ManifestObject | u
 type Sign = "name" | "image" | "command" | "flags";
 
 /** Surest first: mirrors rename images, and some drivers shorten names. */
-const signs: Readonly<Record<Sign, (row: SidecarRow, container: JsonObject) => boolean>> = {
+const signs: Readonly<Record<Sign, (row: Pick<SidecarRow, "name">, container: JsonObject) => boolean>> = {
   name: ({ name }, container) => container.name === name,
   image: ({ name }, { image }) => isImageOf(name, image),
   command: ({ name }, container) => commandOf(container).some((word) => word.split("/").at(-1) === name),
@@ -55,7 +55,7 @@ function isImageOf(name: string, image: JsonValue | undefined): boolean {
   return new RegExp(`(^|[-_.])${name}([-_.]|$)`).test(path.split("/").at(-1) ?? "");
 }
 
-function found(row: SidecarRow, containers: readonly JsonObject[]) {
+export function findSidecar(row: Pick<SidecarRow, "name">, containers: readonly JsonObject[]) {
   for (const sign of Object.keys(signs) as readonly Sign[]) {
     const container = containers.find((one) => signs[sign](row, one));
     if (container !== undefined) return { container, sign };
@@ -64,26 +64,34 @@ function found(row: SidecarRow, containers: readonly JsonObject[]) {
 }
 
 const commandOf = (container: JsonObject): readonly string[] => [...words(container.command), ...words(container.args)];
-const words = (value: JsonValue | undefined): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+export const words = (value: JsonValue | undefined): readonly string[] =>
+  Array.isArray(value) ? value.map(String) : [];
 const socketFlag = /^--?(?:csi-address|endpoint)(?:=(.*))?$/;
 
-/** `accepts` says why our command does not take these arguments, if so. */
+/** Why our command does not take these arguments, if so. */
+export type Accepts = (command: string, argv: readonly string[]) => string | undefined;
+
+export function containersIn(pod: JsonValue | undefined): readonly JsonObject[] {
+  const listed = at(pod, "containers");
+  return Array.isArray(listed) ? listed.filter(isObject) : [];
+}
+
+/** A container for each sidecar. */
 export function withSidecars(
   workload: JsonObject,
   image: string,
-  accepts: (command: string, argv: readonly string[]) => string | undefined,
+  accepts: Accepts,
   wanted: readonly string[] = sidecarRows.map(({ name }) => name),
 ): SidecarChange {
   const pod = at(workload, "spec", "template", "spec");
-  const listed = at(pod, "containers");
-  let containers = Array.isArray(listed) ? listed.filter(isObject) : [];
+  let containers = containersIn(pod);
   const changes: string[] = [];
   for (const row of sidecarRows.filter(({ name }) => wanted.includes(name))) {
-    const { container: present, sign } = found(row, containers) ?? {};
+    const { container: present, sign } = findSidecar(row, containers) ?? {};
     const next = asRoot(present === undefined ? added(row, containers, image) : replaced(row, present, image), pod);
     const argv = words(next.args)
       .slice(1)
-      .map((word) => expanded(word, next));
+      .map((word) => expandedIn(next, word));
     const problem = accepts(row.name, argv);
     if (problem !== undefined) throw refusal(`container ${String(next.name)}: ${problem}`);
     if (present !== undefined && String(present.image) === image && words(present.args)[0] === row.name) continue;
@@ -100,16 +108,24 @@ export function withSidecars(
 
 function replaced(row: SidecarRow, container: JsonObject, image: string): JsonObject {
   const { command: _, ...rest } = container;
-  const given = words(container.args);
-  const args = given[0] === row.name ? given : [row.name, ...words(container.command).slice(1), ...given];
-  return { ...rest, image, args: [...args] };
+  return { ...rest, image, args: [row.name, ...flagsOf(row.name, container)] };
 }
+
+/** What follows the name of the program. */
+function flagsOf(name: string, container: JsonObject): readonly string[] {
+  const given = words(container.args);
+  return given[0] === name ? given.slice(1) : [...words(container.command).slice(1), ...given];
+}
+
+/** The same with the environment filled in. */
+export const ownArguments = (name: string, container: JsonObject): readonly string[] =>
+  flagsOf(name, container).map((word) => expandedIn(container, word));
 
 /**
  * Drivers run as root, as the replaced images do, and only root may connect to their sockets. Our image has another user: the container
  * names root, unless somebody has decided about users.
  */
-function asRoot(container: JsonObject, pod: JsonValue | undefined): JsonObject {
+export function asRoot(container: JsonObject, pod: JsonValue | undefined): JsonObject {
   const isDecided = [container, pod].some((owner) =>
     ["runAsUser", "runAsNonRoot"].some((field) => at(owner, "securityContext", field) !== undefined),
   );
@@ -119,12 +135,12 @@ function asRoot(container: JsonObject, pod: JsonValue | undefined): JsonObject {
 }
 
 /** The socket as another container of the pod finds it: the argument that names it, and the mount that it lies in. */
-function added(row: SidecarRow, containers: readonly JsonObject[], image: string): JsonObject {
+export function added(row: SidecarRow, containers: readonly JsonObject[], image: string): JsonObject {
   for (const container of containers) {
     const argv = commandOf(container);
     const index = argv.findIndex((word) => socketFlag.test(word));
     const word = index === -1 ? undefined : (socketFlag.exec(argv[index] ?? "")?.[1] ?? argv[index + 1]);
-    const path = word === undefined ? "" : expanded(word, container).replace(/^unix:\/*/, "/");
+    const path = word === undefined ? "" : expandedIn(container, word).replace(/^unix:\/*/, "/");
     const mounts = Array.isArray(container.volumeMounts) ? container.volumeMounts.filter(isObject) : [];
     const mount = mounts.find(({ mountPath }) => path.startsWith(`${String(mountPath)}/`));
     if (mount === undefined) continue;
@@ -145,13 +161,13 @@ function added(row: SidecarRow, containers: readonly JsonObject[], image: string
 }
 
 /** "$(ADDRESS)" of the container's environment. */
-function expanded(word: string, container: JsonObject): string {
+export function expandedIn(container: JsonObject, word: string): string {
   const env = Array.isArray(container.env) ? container.env : [];
   const values = new Map(env.map((item) => [String(at(item, "name")), String(at(item, "value") ?? "")]));
   return word.replace(/\$\((\w+)\)/g, (whole, name: string) => values.get(name) ?? whole);
 }
 
-function withContainers(workload: JsonObject, containers: readonly JsonObject[]): JsonObject {
+export function withContainers(workload: JsonObject, containers: readonly JsonObject[]): JsonObject {
   const spec = workload.spec as JsonObject;
   const template = spec.template as JsonObject;
   return {
@@ -163,4 +179,4 @@ function withContainers(workload: JsonObject, containers: readonly JsonObject[])
   };
 }
 
-const refusal = (text: string): Fault => new Fault("FailedPrecondition", withCode(text, "SNAP-803"));
+export const refusal = (text: string): Fault => new Fault("FailedPrecondition", withCode(text, "SNAP-803"));

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sidecarRows } from "../../../src/api/manifests/rows.ts";
+import { allSidecarRows } from "../../../src/api/manifests/rows.ts";
 import { silent } from "../../../src/base/log.ts";
 import { realWorld } from "../../../src/base/world.ts";
 import { createCsiClient } from "../../../src/csi/client.ts";
@@ -70,7 +70,7 @@ export async function componentUser(
   { as = plane === undefined ? "embedded server" : undefined, added = [] }: UserOptions,
 ): Promise<ComponentUser> {
   if (as !== undefined || plane === undefined) return { kubeconfig, namespace: "default" };
-  const isSidecar = sidecarRows.some(({ name }) => name === component);
+  const isSidecar = allSidecarRows.some(({ name }) => name === component);
   const account = isSidecar ? await sidecarAccount(plane, component, flags) : await shippedAccount(plane, component);
   for (const right of added) await grantTo(plane, account, right, guideRights[right]);
   return { kubeconfig: kubeconfigOf(instance, kubeconfig, account), namespace: account.namespace };

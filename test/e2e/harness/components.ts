@@ -4,7 +4,7 @@ import { draftOf } from "../../../src/api/builders.ts";
 import { crossNamespaceCrds } from "../../../src/api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import { referenceGrantCrd } from "../../../src/api/crds/reference-grant.ts";
-import { sidecarRows } from "../../../src/api/manifests/rows.ts";
+import { allSidecarRows } from "../../../src/api/manifests/rows.ts";
 import type { DeletionPolicy } from "../../../src/api/types.ts";
 import { silent } from "../../../src/base/log.ts";
 import { realWorld } from "../../../src/base/world.ts";
@@ -58,7 +58,7 @@ export async function startComponent(
 
 /** What a sidecar reads from its pod: the namespace of the pod. */
 const inPodFlags = (component: string, namespace: string, flags: readonly string[]): readonly string[] =>
-  sidecarRows.some(({ name }) => name === component) &&
+  allSidecarRows.some(({ name }) => name === component) &&
   !flags.some((flag) => /^--leader-election(-namespace=|=false$)/.test(flag))
     ? [`--leader-election-namespace=${namespace}`]
     : [];

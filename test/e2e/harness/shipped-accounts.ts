@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role } from "kubernetes-types/rbac/v1.js";
 import type { ComponentRow, DriverNeeds, ManifestObject } from "../../../src/api/manifests/component.ts";
 import { manifestFiles, namespaceObjects } from "../../../src/api/manifests/objects.ts";
-import { componentRows, sidecarRows } from "../../../src/api/manifests/rows.ts";
+import { allSidecarRows, componentRows } from "../../../src/api/manifests/rows.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Instance } from "./instance.ts";
 import { shipped } from "./shipped.ts";
@@ -78,7 +78,7 @@ function componentAccess(component: string): Access {
 
 /** The same objects for a driver of the test: its namespace is that of installed drivers. */
 function sidecarAccess(component: string, { driver, ...needs }: DescribedDriver): Access {
-  const row = sidecarRows.find(({ name }) => name === component) ?? assert.fail(`no sidecar ${component}`);
+  const row = allSidecarRows.find(({ name }) => name === component) ?? assert.fail(`no sidecar ${component}`);
   const asked = Object.entries(needs).flatMap(([need, isNeeded]) => (isNeeded ? [need] : []));
   const name = [row.name, driver, ...asked].join("-").toLowerCase();
   const driverRow = componentRows.find(({ workload }) => workload.unrestricted !== undefined) as ComponentRow;

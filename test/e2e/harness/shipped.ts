@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ContainerRow } from "../../../src/api/manifests/component.ts";
-import { componentRows, sidecarRows } from "../../../src/api/manifests/rows.ts";
+import { allSidecarRows, componentRows } from "../../../src/api/manifests/rows.ts";
 import { installationOf } from "../../../src/cli/deploy.ts";
 import type { Instance } from "./instance.ts";
 import { type MemoryGroup, memoryGroup } from "./memory-group.ts";
@@ -21,7 +21,7 @@ export const shipped = installationOf("0.0.0", { namespace: "default" });
 const containersOf = (component: string): readonly ContainerRow[] => {
   const row = componentRows.find(({ name }) => name === component);
   if (row !== undefined) return row.workload.containers;
-  const sidecar = sidecarRows.find(({ name }) => name === component) ?? assert.fail(`no component ${component}`);
+  const sidecar = allSidecarRows.find(({ name }) => name === component) ?? assert.fail(`no component ${component}`);
   return [sidecar.container("", { path: "/csi/csi.sock", mount: { name: "socket", mountPath: "/csi" } })];
 };
 

@@ -144,7 +144,7 @@ describe("external-snapshotter's pods are replaced by ours with the commands of 
     await must(scaleDown);
     assert.match(
       await must(diff),
-      /container csi-snapshotter, taken for csi-snapshotter by its name, runs snapkeep:\S+ instead of registry\.k8s\.io/,
+      /container csi-snapshotter of registry\.k8s\.io\S+, taken for csi-snapshotter by its name, becomes part of csi-sidecars, which runs snapkeep:/,
     );
     await must(replace);
     assert.ok((await readyCount()) <= 3, "too late: they were ready before the swap");
