@@ -5,6 +5,7 @@ import { namespaceOf } from "../api/manifests/component.ts";
 import { alertingRule } from "../api/manifests/monitoring.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../api/manifests/objects.ts";
 import { componentRows } from "../api/manifests/rows.ts";
+import { policyObjects } from "./install/admission.ts";
 import { chartFiles } from "./install/chart.ts";
 import { dashboard } from "./install/dashboard.ts";
 
@@ -26,6 +27,8 @@ export const installationOf = (
   certificates,
   kubeletFolder,
 });
+
+const policiesFolder = "admission-policies";
 
 type Entry = readonly [path: string, text: string];
 
@@ -54,6 +57,12 @@ function baseFolders(installation: Installation): readonly Entry[] {
     ...namespaceObjects(componentRows, installation).flatMap((namespace) =>
       folder(namespaceFolder(namespace.metadata.name), [{ path: "namespace.yaml", objects: [namespace] }]),
     ),
+    ...folder(
+      policiesFolder,
+      [{ path: "policies.yaml", objects: policyObjects() }],
+      {},
+      "The rules for snapshots without a webhook, for Kubernetes 1.30 or newer. They need nothing else.",
+    ),
     ...componentRows.flatMap((row) => [
       ...folder(row.name, manifestFiles(row, installation), {}, row.summary),
       ...folder(
@@ -70,6 +79,20 @@ function overlayFolders(installation: Installation): readonly Entry[] {
   const defaults = componentRows.filter(({ isDefault }) => isDefault);
   return [
     ...folder("default", [], { resources: basesOf(defaults, installation) }, "What most clusters need."),
+    ...folder(
+      "without-webhook",
+      [],
+      {
+        resources: [
+          ...basesOf(
+            defaults.filter(({ certificateSecret }) => certificateSecret === undefined),
+            installation,
+          ),
+          `../../base/${policiesFolder}`,
+        ],
+      },
+      "What most clusters need, with admission policies instead of the webhook.",
+    ),
     ...folder("all", [], { resources: basesOf(componentRows, installation) }, "Every component."),
     ...folder(
       "monitoring",

@@ -39,4 +39,9 @@ export const installErrorRows = {
     why: "The certificate is issued for the DNS names of one Service. A webhook that is asked by another name could not be reached with its authority.",
     fix: "give the namespace and the name of the webhook's Service with --namespace and --service; the message has those that are asked",
   },
+  "SNAP-808": {
+    title: "The cluster serves no admission policies",
+    why: "ValidatingAdmissionPolicies are evaluated by the API server from Kubernetes 1.30 on. An older one would leave the rules out.",
+    fix: "install with --admission=webhook, or upgrade the cluster first",
+  },
 } as const satisfies Record<string, ErrorRow>;

@@ -11,6 +11,7 @@ import { bool, duration, list, oneOf, text } from "../../runtime/flag-kinds.ts";
 import { parseFlags } from "../../runtime/flags.ts";
 import { connected } from "../connected.ts";
 import { installationOf, yamlDocuments } from "../deploy.ts";
+import { admissionModes, componentsFor, hasPolicies, isPolicyObject, unservedPolicies } from "../install/admission.ts";
 import { applyAll } from "../install/apply.ts";
 import { findDrift } from "../install/drift.ts";
 import type { Drift, DriftPlan } from "../install/drift-plan.ts";
@@ -24,8 +25,8 @@ import { waitUntilReady } from "../install/rollout.ts";
 import {
   defaultComponents,
   describe,
-  hasClaims,
   type InstallPlan,
+  isKept,
   objectsOf,
   planFor,
   refusesUntilReady,
@@ -69,6 +70,10 @@ const flags = {
   admissionClaims: bool({
     default: false,
     help: "Also install the webhook configuration that checks the data sources of claims, once the webhook is ready. While the webhook is down, claims with a data source are refused. An installation that has it keeps it without this flag.",
+  }),
+  admission: oneOf(admissionModes, {
+    default: "webhook",
+    help: "Who enforces the rules for snapshots: the webhook, the API server with ValidatingAdmissionPolicies (Kubernetes 1.30 or newer; the webhook is not installed), or both. An installation that has policies keeps them without this flag.",
   }),
   components: list({
     default: defaultComponents,
@@ -133,6 +138,7 @@ export const command = defineCommand({
       does: "Also check the data sources of claims, once the webhook is ready",
       line: "snapkeep install --apply --admission-claims",
     },
+    { does: "Install without a webhook", line: "snapkeep install --apply --admission=policies" },
     { does: "Fail in CI if the cluster differs", line: "snapkeep install --check" },
     { does: "See what an uninstallation would delete", line: "snapkeep install --uninstall --dry-run" },
   ],
@@ -152,10 +158,10 @@ export const command = defineCommand({
     if (image.kind === "wrong") return `--image: ${image.why}`;
     if (options.dryRun && !options.uninstall)
       return "--dry-run goes with --uninstall; --diff shows what --apply would change";
-    if (options.admissionClaims && !options.components.includes("webhook"))
+    if (options.admissionClaims && !componentsFor(options.admission, options.components).includes("webhook"))
       return "--admission-claims needs the webhook among --components; it checks the claims";
     if ((options.adopt || options.keepCrds) && !options.apply) return "--adopt and --keep-crds go with --apply";
-    return selectionProblem(options.components);
+    return selectionProblem(componentsFor(options.admission, options.components));
   },
   run: async (input) => {
     const { options, version, out } = input;
@@ -166,7 +172,9 @@ export const command = defineCommand({
       kubeletFolder: options.kubeletDir.replace(/\/+$/, ""),
     });
     if (!options.print) return inCluster(input, installation);
-    const plan = planFor(options.components, installation, { claims: options.admissionClaims });
+    const { admission, admissionClaims: claims } = options;
+    const names = componentsFor(admission, options.components);
+    const plan = planFor(names, installation, { claims, policies: hasPolicies(admission) });
     out.write(yamlDocuments(objectsOf(plan)));
     return 0;
   },
@@ -211,16 +219,26 @@ const runsInUp = async ({ read }: Pick<Resources, "read">): Promise<boolean> =>
     }),
   );
 
-/** What is stored of the configuration for claims is kept in step with the webhook that it asks. */
+/**
+ * What is stored of the configuration for claims is kept in step with the webhook that it asks, and stored policies with the controller: they
+ * come with it, and go with it.
+ */
 async function plannedFor(
-  { components, admissionClaims }: Input["options"],
+  { components, admission, admissionClaims }: Input["options"],
   installation: Installation,
-  resources: Resources,
+  { read, serves }: Resources,
 ): Promise<InstallPlan> {
-  const whole = planFor(components, installation, { claims: true });
-  const stored = admissionClaims ? [] : whole.objects.filter(refusesUntilReady).map((object) => resources.read(object));
-  const isKept = (await Promise.all(stored)).some((found) => hasClaims(found, installation));
-  return planFor(components, installation, { claims: admissionClaims || isKept });
+  const names = componentsFor(admission, components);
+  const whole = planFor(names, installation, { claims: true, policies: true });
+  const isStored = async (objects: readonly ManifestObject[]): Promise<boolean> =>
+    (await Promise.all(objects.map(read))).some((found) => isKept(found, installation));
+  const policies = whole.objects.filter(isPolicyObject);
+  for (const policy of hasPolicies(admission) ? policies : [])
+    if (!(await serves(policy))) throw new Fault("FailedPrecondition", unservedPolicies(policy.kind));
+  return planFor(names, installation, {
+    claims: admissionClaims || (await isStored(whole.objects.filter(refusesUntilReady))),
+    policies: hasPolicies(admission) || (names.includes("snapshot-controller") && (await isStored(policies))),
+  });
 }
 
 const isWithoutDriver = ({ separate, into }: Input["options"]): boolean => separate && into === "";

@@ -3,6 +3,8 @@ import { stringify } from "yaml";
 import type { ComponentRow } from "../../api/manifests/component.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 
+import { admissionModes } from "./admission.ts";
+
 export interface ValueRow {
   /** Keys with dots between them. */
   readonly path: string;
@@ -46,6 +48,12 @@ export function valueRows(rows: readonly ComponentRow[]): readonly ValueRow[] {
       default: "/var/lib/kubelet",
       schema: { ...text, pattern: "^/" },
       help: "The kubelet's folder on the nodes.",
+    },
+    {
+      path: "admission",
+      default: "webhook",
+      schema: { enum: [...admissionModes] },
+      help: "Who enforces the rules for snapshots: webhook, policies (the API server itself; the webhook is not installed), or both.",
     },
     {
       path: "monitoring.enabled",

@@ -5,6 +5,7 @@ import { object } from "../../api/manifests/component.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
 import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { policyObjects } from "./admission.ts";
 import { keyOf, schemaText, valueRows, valuesText } from "./chart-values.ts";
 import { dashboard } from "./dashboard.ts";
 
@@ -30,6 +31,7 @@ export function chartFiles(rows: readonly ComponentRow[], version: string): Read
     "templates/NOTES.txt": notes(rows),
     ...Object.fromEntries(crdObjects(rows, { version }).map((crd) => [`crds/${crd.metadata.name}.yaml`, yaml(crd)])),
     ...Object.fromEntries(rows.map((row) => [`templates/${row.name}.yaml`, template(row, installation)])),
+    "templates/admission-policies.yaml": `${generated}{{- if ne .Values.admission "webhook" }}\n${printed(policyObjects())}{{- end }}\n`,
     "templates/namespace.yaml": namespaceTemplate(rows, installation),
     "templates/dashboard.yaml": dashboardTemplate,
     "files/dashboard.json": `${JSON.stringify(dashboard(rows), undefined, 2)}\n`,
@@ -80,7 +82,7 @@ function template(row: ComponentRow, installation: Installation): string {
     return condition === undefined ? [] : [{ ...addition, condition }];
   });
   const parts = [
-    `{{- if .Values.${key}.enabled }}\n`,
+    `{{- if ${isInstalled(row)} }}\n`,
     row.certificateSecret === undefined ? "" : certificatePrelude(row),
     printed([...certificateObjects(row, installation), ...objects.map((item) => withValues(item, key))]),
     ...additions.map(
@@ -92,6 +94,12 @@ function template(row: ComponentRow, installation: Installation): string {
   ];
   return `${generated}${parts.join("")}`;
 }
+
+/** Only the webhook has a certificate: policies do without it. */
+const isInstalled = (row: ComponentRow): string =>
+  row.certificateSecret === undefined
+    ? `.Values.${keyOf(row)}.enabled`
+    : `and .Values.${keyOf(row)}.enabled (ne .Values.admission "policies")`;
 
 /** Prometheus fills in the labels of an alert, with templates that look like those of Helm. */
 const withTemplatesKept = (item: ManifestObject): ManifestObject =>
@@ -217,7 +225,7 @@ data:
 const notes = (
   rows: readonly ComponentRow[],
 ): string => `snapkeep {{ .Chart.AppVersion }} is installed in {{ .Release.Namespace }}:
-${rows.map((row) => `{{- if .Values.${keyOf(row)}.enabled }}\n  - ${row.name}: ${row.summary}\n{{- end }}\n`).join("")}
+${rows.map((row) => `{{- if ${isInstalled(row)} }}\n  - ${row.name}: ${row.summary}\n{{- end }}\n`).join("")}
 See the pods:   kubectl get pods -A -l app.kubernetes.io/name=snapkeep
 Check drift:    snapkeep install --check --namespace={{ .Release.Namespace }}
 Enforce restricted pods in this namespace:

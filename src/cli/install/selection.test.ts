@@ -5,12 +5,13 @@ import type { ManifestObject } from "../../api/manifests/component.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { installationOf } from "../deploy.ts";
+import { componentsFor, isPolicyObject, policyObjects } from "./admission.ts";
 import { annotationOf, labelOf } from "./fields.ts";
 import {
   defaultComponents,
   describe,
   electionsOf,
-  hasClaims,
+  isKept,
   isWorkload,
   leasesOf,
   objectsOf,
@@ -130,15 +131,35 @@ test("a stored configuration for claims is kept in step by the installation whos
   const [own] = claimsIn("one").filter(refusesUntilReady) as unknown as [JsonObject];
   const [other] = claimsIn("two").filter(refusesUntilReady) as unknown as [JsonObject];
   const installation = installationOf("1.2.3", { namespace: "one" });
-  assert.equal(hasClaims(undefined, installation), false);
-  assert.equal(hasClaims(own, installation), true);
-  assert.equal(hasClaims(other, installation), false);
+  assert.equal(isKept(undefined, installation), false);
+  assert.equal(isKept(own, installation), true);
+  assert.equal(isKept(other, installation), false);
   const unlabelled = { ...own, metadata: { name: "claim-sources.storage.snapkeep.dev" } };
-  assert.equal(hasClaims(unlabelled, installation), true);
+  assert.equal(isKept(unlabelled, installation), true);
   const bare = {
     ...unlabelled,
     webhooks: [],
     metadata: { name: "any", labels: { "app.kubernetes.io/name": "snapkeep" } },
   };
-  assert.equal(hasClaims(bare, installation), false);
+  assert.equal(isKept(bare, installation), false);
+});
+
+test("policies come after the components, before anything that has pods, and are of the installation like all else", () => {
+  const installation = installationOf("1.2.3", { namespace: "one" });
+  const plan = planFor(componentsFor("policies", defaultComponents), installation, { policies: true });
+  assert.deepEqual(
+    plan.rows.map(({ name }) => name),
+    ["snapshot-controller"],
+  );
+  const policies = plan.objects.filter(isPolicyObject);
+  assert.deepEqual(plan.parts.at(-1), policies);
+  assert.equal(policies.length, policyObjects().length);
+  for (const policy of policies) assert.equal(isKept(policy as unknown as JsonObject, installation), true);
+  assert.ok(!plan.objects.some(({ kind }) => kind === "ValidatingWebhookConfiguration"));
+  assert.ok(!objectsOf(planFor(defaultComponents, installation)).some(isPolicyObject), "the default is the webhook");
+});
+
+test("both keep the webhook, and only policies leave it out", () => {
+  assert.deepEqual(componentsFor("both", defaultComponents), defaultComponents);
+  assert.deepEqual(componentsFor("webhook", defaultComponents), defaultComponents);
 });

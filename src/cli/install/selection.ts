@@ -12,6 +12,7 @@ import { componentRows } from "../../api/manifests/rows.ts";
 import { claimConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { createVolumeCallsSuffix } from "../../api/names.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { policyObjects } from "./admission.ts";
 import { labelled, ownershipOf } from "./ownership.ts";
 import type { ServiceName } from "./webhook-references.ts";
 
@@ -34,7 +35,7 @@ export interface InstallPlan {
   readonly installation: Installation;
   readonly crds: readonly ManifestObject[];
   readonly namespaces: readonly ManifestObject[];
-  /** By component. */
+  /** By component; after them the admission policies, if there are any. */
   readonly parts: readonly (readonly ManifestObject[])[];
   /** In the order in which they are applied. */
   readonly objects: readonly ManifestObject[];
@@ -43,16 +44,18 @@ export interface InstallPlan {
 export interface PlanOptions {
   /** Also the webhook configuration for the data sources of claims. */
   readonly claims?: boolean;
+  /** Also the admission policies for snapshots. */
+  readonly policies?: boolean;
 }
 
 export function planFor(
   names: readonly string[],
   installation: Installation,
-  { claims = false }: PlanOptions = {},
+  { claims = false, policies = false }: PlanOptions = {},
 ): InstallPlan {
   const rows = componentRows.filter(({ name }) => names.includes(name));
   const own = (objects: readonly ManifestObject[]) => objects.map((object) => labelled(object, installation));
-  const parts = rows.map((row) =>
+  const partsOfRows = rows.map((row) =>
     own([
       ...manifestFiles(row, installation).flatMap(({ objects }) => objects),
       ...chosenObjects(row, installation, ({ folder, neededBy = [] }) =>
@@ -61,6 +64,7 @@ export function planFor(
       ...monitoringObjects(row, installation),
     ]),
   );
+  const parts = policies ? [...partsOfRows, own(policyObjects())] : partsOfRows;
   return {
     rows,
     installation,
@@ -74,8 +78,8 @@ export function planFor(
 /** It has failurePolicy Fail: requests would be refused until the webhook answers. */
 export const refusesUntilReady = ({ metadata: { name } }: ManifestObject): boolean => name === claimConfigurationName;
 
-/** Whether a stored configuration for claims is of this installation: then it is kept in step, also without being asked for. */
-export const hasClaims = (stored: JsonObject | undefined, { namespace, driverNamespace }: Installation): boolean =>
+/** Whether a stored object is of this installation: then it is kept in step, also without being asked for. */
+export const isKept = (stored: JsonObject | undefined, { namespace, driverNamespace }: Installation): boolean =>
   ["own", "unlabelled"].includes(ownershipOf(stored, { namespace, driverNamespace }, new Set()).kind);
 
 const chosenObjects = (row: ComponentRow, installation: Installation, isChosen: (addition: Addition) => boolean) =>

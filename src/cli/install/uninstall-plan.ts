@@ -1,12 +1,13 @@
 /**
  * What an uninstallation deletes, and in which order: webhook configurations first, because they would refuse requests once their Service
- * is gone; then pods, which need their rights to release their leases; then the rest, and the namespaces that nobody uses any more.
+ * is gone, and admission policies; then pods, which need their rights to release their leases; then the rest, and the namespaces that nobody uses any more.
  * Objects of others, definitions and data stay, and are named. Pure.
  */
 import type { ComponentRow, ManifestObject } from "../../api/manifests/component.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { withCode } from "../../errors/codes.ts";
+import { isPolicyObject } from "./admission.ts";
 import { at } from "./fields.ts";
 import { type Found, type Judged, judgeParts, ownerOf } from "./judge.ts";
 import { isOfSnapkeep, namespacesNamedBy, ownershipOf } from "./ownership.ts";
@@ -118,7 +119,9 @@ interface Stored {
   readonly stored: JsonObject;
 }
 
-const isConfiguration = ({ object }: Stored): boolean => object.kind.endsWith("WebhookConfiguration");
+/** What has a say in the requests of others. */
+const isConfiguration = ({ object }: Stored): boolean =>
+  object.kind.endsWith("WebhookConfiguration") || isPolicyObject(object);
 const nameOf = (stored: JsonObject): string => describe(stored as unknown as ManifestObject);
 
 const serviceText = ({ namespace, name }: ServiceName): string => `Service ${namespace}/${name}`;

@@ -1,0 +1,26 @@
+/** Who enforces the rules for snapshots: the webhook, the API server with admission policies, or both. Pure. */
+import type { ManifestObject } from "../../api/manifests/component.ts";
+import type { CodedMessage } from "../../api/plan.ts";
+import { withCode } from "../../errors/codes.ts";
+import { admissionPolicies } from "../../rules/admission-policies.ts";
+
+export const admissionModes = ["webhook", "policies", "both"] as const;
+export type AdmissionMode = (typeof admissionModes)[number];
+
+export const hasPolicies = (mode: AdmissionMode): boolean => mode !== "webhook";
+
+/** Components of an installation that needs no webhook. */
+export const componentsFor = (mode: AdmissionMode, names: readonly string[]): readonly string[] =>
+  mode === "policies" ? names.filter((name) => name !== "webhook") : names;
+
+export const policyObjects = (): readonly ManifestObject[] =>
+  admissionPolicies(["Deny"]).map((policy) => policy as unknown as ManifestObject);
+
+export const isPolicyObject = ({ kind }: ManifestObject): boolean => kind.includes("AdmissionPolicy");
+
+/** Without it the rules would be left out in silence. */
+export const unservedPolicies = (kind: string): CodedMessage =>
+  withCode(
+    `--admission: this cluster does not serve ${kind} (admissionregistration.k8s.io/v1), which Kubernetes has from 1.30 on; nothing was changed; keep the webhook with --admission=webhook`,
+    "SNAP-808",
+  );
