@@ -1,5 +1,6 @@
 /** `snapkeep certs --apply` on a real API server: a mistyped namespace breaks nothing, and no review fails while an authority is replaced. */
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,6 +18,7 @@ const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookc
 const configuration = `${configurations}/${snapshotConfigurationName}`;
 const service = "snapshot-validation-service";
 const settleMs = 3_000;
+const dayMs = 86_400_000;
 const decoded = (text = ""): string => Buffer.from(text, "base64").toString("utf8");
 
 describe("snapkeep certs --apply", () => {
@@ -80,6 +82,41 @@ describe("snapkeep certs --apply", () => {
     }
     assert.deepEqual({ bundle: await bundle(), secret: await secretIn(home) }, before);
     assert.equal(await secretIn(elsewhere), undefined);
+  });
+
+  describe("the webhook with its shipped flags and rights", () => {
+    const place = "default";
+    const lasts = (certificate = ""): number =>
+      certificate === "" ? 0 : Date.parse(new X509Certificate(certificate).validTo) - Date.now();
+    let webhook: TestWebhook;
+
+    before(async () => {
+      webhook = await createTestWebhook(plane);
+      await configure({ service: { namespace: place, name: service } }, "Ignore");
+      const short = ["--validity=240h", "--renew-before=1h"];
+      const { code, text } = await certs(`--namespace=${place}`, ...short);
+      assert.equal(code, 0, text);
+    });
+    after(async () => {
+      await webhook?.stop();
+      await plane?.request("DELETE", `/api/v1/namespaces/${place}/secrets/snapshot-validation-secret`);
+    });
+
+    test("renews a certificate that expires in ten days, and sets a caBundle that is gone; no request of it is denied", async () => {
+      const old = await secretIn(place);
+      assert.ok(lasts(old?.["tls.crt"]) < 11 * dayMs);
+      await configure({ service: { namespace: place, name: service } }, "Ignore");
+      const mark = plane.auditPosition();
+      await webhook.start();
+      await until({ what: "the webhook renews its certificate" }, async () =>
+        lasts((await secretIn(place))?.["tls.crt"]) > 360 * dayMs ? true : undefined,
+      );
+      const renewed = await secretIn(place);
+      assert.equal(renewed?.["ca.crt"], old?.["ca.crt"]);
+      assert.equal(await bundle(), renewed?.["ca.crt"]);
+      const denied = plane.auditLog(mark).filter(({ responseStatus }) => responseStatus?.code === 403);
+      assert.deepEqual(denied, []);
+    });
   });
 
   describe("while the API server asks a webhook", () => {

@@ -1,5 +1,6 @@
 /** Performs the steps of plan-renewal.ts, each from what is stored by then. */
 import type { Millis } from "../../../base/brand.ts";
+import { Fault } from "../../../base/fault.ts";
 import type { World } from "../../../base/world.ts";
 import type { KubeApi } from "../../../kube/api.ts";
 import { keptMax, validOf } from "./bundle.ts";
@@ -32,6 +33,8 @@ export interface RenewalDeps {
   readonly options: CertificateOptions;
   /** A new authority is wanted, although the current one is good. */
   readonly isForced?: boolean;
+  /** Absent: a Secret that is not there is created. */
+  readonly needsSecret?: true;
   say(line: string): void;
 }
 
@@ -41,13 +44,15 @@ export interface Renewal {
 }
 
 /** Memory: since when each webhook was seen to trust the next authority. After a restart the time is waited for again. */
-export function createRenewal({ api, world, options, isForced = false, say }: RenewalDeps): Renewal {
+export function createRenewal({ api, world, options, isForced = false, needsSecret, say }: RenewalDeps): Renewal {
   const secret: SecretPlace = { namespace: options.namespace, name: options.secret };
   let isWanted = isForced;
   let trusted: { readonly pem: string; readonly sinceMs: Millis } | undefined;
 
   const read = async (signal: AbortSignal) => {
     const stored = await readSecret(api, secret, signal);
+    if (needsSecret && stored.resourceVersion === undefined)
+      throw new Fault("NotFound", `Secret ${secret.namespace}/${secret.name} does not exist`);
     return { stored, facts: factsOf(stored, await readConfigurations(api, signal), options) };
   };
   const trustedForMs = ({ next, webhooks }: StoredFacts): Millis | undefined => {

@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import { setTimeout as reallySleep } from "node:timers/promises";
 import { claims, dayMs, options, place, secret, setUp, trusts } from "../../../../test/certificate-renewal.ts";
+import { draftOf } from "../../../api/builders.ts";
 import { claimConfiguration } from "../../../api/manifests/webhook-configurations.ts";
 import { Fault } from "../../../base/fault.ts";
 import { type Log, silent } from "../../../base/log.ts";
@@ -16,6 +17,8 @@ const lease = { kind: "Lease", namespace: options.namespace, name: "hook-certifi
 async function withReplicas() {
   const stage = await setUp();
   const { api, world, entries } = stage;
+  const body = { type: "kubernetes.io/tls", data: { "tls.crt": "", "tls.key": "" } };
+  await api.create("Secret", draftOf("Secret", secret, body));
   const start = (identity: string, seenBy: KubeApi = api, log: Log = silent) => {
     const stop = new AbortController();
     const done = keepCertificates(
@@ -174,4 +177,18 @@ test("without an API server the webhook only says that nobody renews", async () 
   const signal = new AbortController().signal;
   await keepCertificates({ world, log, connect }, { ...options, lease: lease.name, identity: "x" }, signal);
   assert.deepEqual(warnings, ["no API access: the webhook's certificate is not renewed: no kubeconfig"]);
+});
+
+test("a Secret that is not there is missed once, and not created: whoever installs does that", async () => {
+  const { world, api, writes, start } = await withReplicas();
+  await api.delete(secret);
+  writes.length = 0;
+  const { warnings, log } = listening();
+  const replica = start("only", api, log);
+  await world.advance(10 * minuteMs);
+  assert.deepEqual(warnings, [
+    `the webhook's certificate cannot be renewed: Secret ${secret.namespace}/${secret.name} does not exist`,
+  ]);
+  assert.ok(!writes.includes("POST secrets"));
+  await replica.stop();
 });

@@ -55,7 +55,9 @@ async function renewWhileLeading(
   options: UpkeepOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const renewal = createRenewal({ api, world, options, say: (line) => log.info("certificates", { step: line }) });
+  const say = (line: string): void => log.info("certificates", { step: line });
+  // The right to create Secrets cannot be limited to a name: whoever installs creates it.
+  const renewal = createRenewal({ api, world, options, needsSecret: true, say });
   let complaint: string | undefined;
   const look = async (): Promise<Millis> => {
     try {
