@@ -1,6 +1,7 @@
 /** `snapkeep shared-resource --mode=node` as a process on a real API server, with what an installation gives it; and its shares. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import type { PolicyRule } from "kubernetes-types/rbac/v1.js";
 import { sharedResourceCrds } from "../../../src/api/crds/shared-resource.ts";
 import { kindRows } from "../../../src/api/kinds.ts";
 import { nodeServiceAccount, sharedResourceRow } from "../../../src/api/manifests/shared-resource.ts";
@@ -14,7 +15,7 @@ import type { Daemon, Instance } from "./instance.ts";
 import type { MemoryGroup } from "./memory-group.ts";
 import type { Node } from "./node.ts";
 import { isReady, shipped, shippedContainer } from "./shipped.ts";
-import { shippedAccount } from "./shipped-accounts.ts";
+import { shippedAccount, untilAllowed } from "./shipped-accounts.ts";
 import { driversOf } from "./static-claims.ts";
 import { until } from "./until.ts";
 
@@ -22,7 +23,7 @@ export const shareDriverName = "csi.sharedresource.openshift.io";
 const group = "sharedresource.openshift.io";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const component = "shared-resource";
-const nodeDriverIn = (namespace: string) => ({ kind: "ServiceAccount", namespace, name: nodeServiceAccount });
+const nodeDriverIn = (namespace: string): Subject => ({ kind: "ServiceAccount", namespace, name: nodeServiceAccount });
 
 type Plane = Pick<ControlPlane, "request">;
 
@@ -103,13 +104,22 @@ export async function letRead(
 export const revokeLetRead = (plane: Plane, { kind = "SharedSecret", name, namespace }: ShareRequest): Promise<void> =>
   remove(plane, `${rbac}/namespaces/${namespace}/rolebindings/read-${sourcesOf[kind]}-${name}`);
 
-async function grant(plane: Plane, namespace: string, name: string, given: { rule: object; subject: object }) {
+/** Not before the API server knows of it: who asks a moment earlier is denied. */
+async function grant(plane: Plane, namespace: string, name: string, given: { rule: PolicyRule; subject: Subject }) {
   await ensure(plane, `${rbac}/namespaces/${namespace}/roles`, { metadata: { name }, rules: [given.rule] });
   await ensure(plane, `${rbac}/namespaces/${namespace}/rolebindings`, {
     metadata: { name },
     roleRef: { kind: "Role", name, apiGroup: "rbac.authorization.k8s.io" },
     subjects: [given.subject],
   });
+  const user = `system:serviceaccount:${given.subject.namespace}:${given.subject.name}`;
+  await untilAllowed(plane, user, given.rule, namespace);
+}
+
+interface Subject {
+  readonly kind: "ServiceAccount";
+  readonly namespace: string;
+  readonly name: string;
 }
 
 interface Use {

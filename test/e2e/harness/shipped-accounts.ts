@@ -205,7 +205,12 @@ async function install(plane: Plane, { row, namespace, objects }: Access): Promi
 const tokenSeconds = 24 * 3_600;
 
 /** The API server knows a new role a moment after it has stored it. */
-async function untilAllowed({ request }: Plane, user: string, rule: PolicyRule, namespace?: string): Promise<void> {
+export async function untilAllowed(
+  { request }: Pick<Plane, "request">,
+  user: string,
+  rule: PolicyRule,
+  namespace?: string,
+): Promise<void> {
   const [resource = "", subresource] = (rule.resources?.[0] ?? "").split("/");
   const resourceAttributes = {
     group: rule.apiGroups?.[0] ?? "",
