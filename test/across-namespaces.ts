@@ -9,7 +9,7 @@ import { snapshotCrds } from "../src/api/crds/index.ts";
 import { referenceGrantCrd } from "../src/api/crds/reference-grant.ts";
 import { provisioning } from "../src/api/names.ts";
 import type { ReferenceGrant, VolumeSnapshot, VolumeSnapshotContent } from "../src/api/types.ts";
-import type { ApiServerOptions } from "../src/apiserver/server.ts";
+import type { ApiServerOptions } from "../src/apiserver/index.ts";
 import { Fault } from "../src/base/fault.ts";
 import type { HttpRequest, HttpResponse } from "../src/base/http.ts";
 import { type Log, silent } from "../src/base/log.ts";

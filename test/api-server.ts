@@ -1,6 +1,6 @@
 /** A server for tests: no sockets, its own clock, and requests in one line. */
 
-import { type ApiServer, type ApiServerOptions, createApiServer } from "../src/apiserver/server.ts";
+import { type ApiServer, type ApiServerOptions, createApiServer, volumeBinder } from "../src/apiserver/index.ts";
 import type { Body, HttpResponse } from "../src/base/http.ts";
 import { readAll } from "../src/base/http.ts";
 import { type JsonObject, parse } from "../src/base/json.ts";
@@ -37,7 +37,7 @@ const bodyOf = (body: unknown): Body | undefined =>
 
 export function startApiServer(options: Partial<ApiServerOptions> = {}): TestServer {
   const world = createVirtualWorld();
-  const server = createApiServer({ world, ...options });
+  const server = createApiServer({ world, plugins: [volumeBinder], ...options });
   return {
     ...server,
     world,

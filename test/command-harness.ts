@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { draftOf } from "../src/api/builders.ts";
 import { type CrdDraft, snapshotCrds } from "../src/api/crds/index.ts";
-import { kubeconfigText } from "../src/apiserver/serve/kubeconfig.ts";
-import { createApiServer } from "../src/apiserver/server.ts";
+import { createApiServer, kubeconfigText, volumeBinder } from "../src/apiserver/index.ts";
 import type { Handler, HttpRequest, HttpResponse } from "../src/base/http.ts";
 import { silent } from "../src/base/log.ts";
 import { realWorld, type World } from "../src/base/world.ts";
@@ -50,7 +49,7 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
   const folder = temporaryFolder(t);
   const stop = new AbortController();
   const { definitions = snapshotCrds(3) } = options;
-  const api = createApiServer({ world: realWorld, definitions });
+  const api = createApiServer({ definitions, plugins: [volumeBinder] });
   const held: Handler = async (request) => {
     await beforeRequest?.(request);
     return options.answer?.(request) ?? api.handler(request);

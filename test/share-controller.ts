@@ -1,7 +1,6 @@
 /** The controller of shares on the embedded API server, with a clock that the test moves. */
 import { sharedResourceCrds } from "../src/api/crds/shared-resource.ts";
 import type { Condition } from "../src/api/types.ts";
-import { standardParts } from "../src/apiserver/parts.ts";
 import { bodyText, type Handler, type HttpResponse } from "../src/base/http.ts";
 import type { Log } from "../src/base/log.ts";
 import type { ShareControllerDeps } from "../src/components/shared-resource/controller/index.ts";
@@ -30,7 +29,7 @@ export interface Request {
 
 export async function startShareController({ fault = async (_request, send) => send(), plan }: StageOptions = {}) {
   const stop = new AbortController();
-  const server = startApiServer({ parts: standardParts() });
+  const server = startApiServer();
   const { world, ask } = server;
   for (const crd of sharedResourceCrds())
     await world.run(ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd));

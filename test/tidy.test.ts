@@ -54,6 +54,30 @@ test("a component never imports another component", () => {
   assert.deepEqual(strays, []);
 });
 
+/** Helpers of the server's own tests. */
+const testsOfTheServer = /^(src\/apiserver\/|test\/(admission|strategy)\.ts$)/;
+test("whatever is outside of the API server imports its door, src/apiserver/index.ts, and nothing else of it", () => {
+  const outside = globSync("{src,test,bench,scripts}/**/*.ts", { cwd: root }).filter(
+    (path) => !testsOfTheServer.test(path),
+  );
+  const strays = outside.flatMap((path) =>
+    [...readFileSync(resolve(root, path), "utf8").matchAll(/(?:from|import\()\s*"([^"]*\/apiserver\/[^"]+)"/g)]
+      .map(([, from = ""]) => from)
+      .filter((from) => from.startsWith(".") && !from.endsWith("/apiserver/index.ts"))
+      .map((from) => `${path} → ${from}`),
+  );
+  assert.deepEqual(strays, []);
+});
+
+test("the API server imports no plugin: what is not Kubernetes' own comes in through its door", () => {
+  const isPlugin = (path: string): boolean => path.startsWith("src/apiserver/plugins/");
+  const strays = sources
+    .filter(({ path }) => path.startsWith("src/apiserver/") && path !== "src/apiserver/index.ts" && !isTest(path))
+    .filter(({ path }) => !isPlugin(path))
+    .flatMap(({ path, imports }) => imports.filter(isPlugin).map((from) => `${path} → ${from}`));
+  assert.deepEqual(strays, []);
+});
+
 /** Groups of files each of which reaches the others: Tarjan's strongly connected components. */
 function cyclesIn(files: readonly Source[], next: (file: Source) => readonly string[]): readonly (readonly string[])[] {
   const byPath = new Map(files.map((file) => [file.path, file]));

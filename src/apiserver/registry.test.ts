@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApiServer } from "../../test/api-server.ts";
 import { clone, type JsonObject } from "../base/json.ts";
-import type { ApiObject, Parts, Resource } from "./contracts.ts";
-import { standardParts } from "./parts.ts";
-import type { ApiServer } from "./server.ts";
+import type { ApiObject, Resource } from "./contracts.ts";
+import type { ApiServer } from "./index.ts";
+import type { Plugin } from "./parts.ts";
 import { Refusal } from "./status.ts";
 
 const mapsOf = (server: ApiServer): Resource => {
@@ -24,33 +24,29 @@ const counted = (object: ApiObject): ApiObject => {
   return copy;
 };
 
-/** Parts whose mutating admission waits a turn: the place where other writers come in between. */
-function slowly(): Parts {
-  const parts = standardParts();
-  return {
-    ...parts,
-    createAdmission: (context) => {
-      const admission = parts.createAdmission(context);
-      return {
-        validate: admission.validate,
-        mutate: async (review) => {
-          await new Promise((next) => setImmediate(next));
-          return admission.mutate(review);
-        },
-      };
-    },
-  };
-}
+/** Mutating admission waits a turn: the place where other writers come in between. */
+const slowly: Plugin = {
+  admission: (usual) => (context) => {
+    const admission = usual(context);
+    return {
+      validate: admission.validate,
+      mutate: async (review) => {
+        await new Promise((next) => setImmediate(next));
+        return admission.mutate(review);
+      },
+    };
+  },
+};
 
 test("concurrent changes all take effect, one after the other", async () => {
-  const server = startApiServer({ parts: slowly() });
+  const server = startApiServer({ plugins: [slowly] });
   await server.registry.create(mapsOf(server), draft("a"));
   await Promise.all(Array.from({ length: 10 }, () => server.registry.modify(mapsOf(server), "default", "a", counted)));
   assert.deepEqual(server.registry.get("configmaps", "default", "a")?.data, { count: "10" });
 });
 
 test("of two writers with the same version, the second gets a conflict", async () => {
-  const server = startApiServer({ parts: slowly() });
+  const server = startApiServer({ plugins: [slowly] });
   const { body } = await server.ask("POST", "/api/v1/namespaces/default/configmaps", draft("a"));
   const put = (value: string) =>
     server.ask("PUT", "/api/v1/namespaces/default/configmaps/a", { ...body, data: { value } });

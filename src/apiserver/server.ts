@@ -1,10 +1,10 @@
 /**
- * The embedded API server, put together. `createApiServer` costs next to nothing after the first one of a process: rows,
- * schemas and discovery are made on first use and shared. Everything works on `handler`; sockets are somebody else's.
+ * The embedded API server, put together from its parts. It costs next to nothing after the first one of a process: rows, schemas and
+ * discovery are made on first use and shared. Everything works on handlers; sockets are somebody else's.
  */
 import type { CrdDraft } from "../api/crds/index.ts";
 import type { Handler, HttpRequest } from "../base/http.ts";
-import { type Log, silent } from "../base/log.ts";
+import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import { runBackground } from "./background.ts";
 import type { ApiObject, BackgroundContext, FeatureGates, Parts, Registry, Store, User } from "./contracts.ts";
@@ -13,21 +13,18 @@ import { createDirectory } from "./directory.ts";
 import { discoveryPage, healthPage, versionPage } from "./discovery.ts";
 import { createGarbageCollector } from "./garbage.ts";
 import { createHandler } from "./handler.ts";
-import { standardParts } from "./parts.ts";
 import { preload } from "./preload.ts";
 import { createRegistry } from "./registry.ts";
 import type { Parsed } from "./request.ts";
 import { createStore } from "./store.ts";
 import { createWatchHub } from "./watch.ts";
 
-export interface ApiServerOptions {
+export interface ServerOptions {
   readonly world: World;
-  readonly log?: Log;
+  readonly log: Log;
   /** Gates that differ from Kubernetes' defaults: { CrossNamespaceVolumeDataSource: true }. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
-  readonly parts?: Parts;
-  /** Who sends a request; undefined refuses it. Absent: everybody is an administrator (no sockets, no strangers). */
-  readonly authenticate?: (request: HttpRequest) => User | undefined;
+  readonly parts: Parts;
   /** Definitions served from the start. The same objects given to many servers share everything made from them. */
   readonly definitions?: readonly CrdDraft[];
   /** Whether writes are recorded in metadata.managedFields; apply needs it. */
@@ -36,8 +33,11 @@ export interface ApiServerOptions {
   readonly version?: string;
 }
 
-export interface ApiServer {
-  readonly handler: Handler;
+/** Who sends a request; undefined refuses it. */
+export type Authenticate = (request: HttpRequest) => User | undefined;
+
+export interface AssembledServer {
+  handlerFor(authenticate: Authenticate): Handler;
   readonly registry: Registry;
   readonly store: Store;
   /** Watches now open. */
@@ -46,14 +46,12 @@ export interface ApiServer {
   run(signal: AbortSignal): Promise<void>;
 }
 
-const administrator: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
-
 function gatesOf(given: Readonly<Record<string, boolean>>): FeatureGates {
   return { enabled: (name) => given[name] ?? false };
 }
 
-export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { world, parts = standardParts(), log = silent } = options;
+export function assembleServer(options: ServerOptions): AssembledServer {
+  const { world, parts, log } = options;
   const gates = gatesOf(options.featureGates ?? {});
   const store = createStore(options.historyMax === undefined ? {} : { historyMax: options.historyMax });
   const directory = createDirectory(store, parts);
@@ -72,7 +70,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     definitions: (options.definitions ?? []) as unknown as readonly ApiObject[],
   });
   const watches = createWatchHub(store, world);
-  const authenticate = options.authenticate ?? (() => administrator);
 
   function page(request: HttpRequest, { path, query }: Parsed) {
     const bare = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
@@ -81,20 +78,20 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     return healthPage(bare, query) ?? discoveryPage(request, bare, directory.all());
   }
 
-  const handler = createHandler({
-    registry,
-    gates,
-    patcher: parts.patcher,
-    decodeProtobuf: parts.decodeProtobuf,
-    world,
-    watches,
-    authorizer: parts.createAuthorizer(registry),
-    authenticate,
-    page,
-  });
-
+  const authorizer = parts.createAuthorizer(registry);
   return {
-    handler,
+    handlerFor: (authenticate) =>
+      createHandler({
+        registry,
+        gates,
+        patcher: parts.patcher,
+        decodeProtobuf: parts.decodeProtobuf,
+        world,
+        watches,
+        authorizer,
+        authenticate,
+        page,
+      }),
     registry,
     store,
     watches: watches.count,

@@ -90,3 +90,9 @@ export async function withDeadline<T>(
     release();
   }
 }
+
+export const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

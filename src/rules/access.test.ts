@@ -7,8 +7,7 @@ import type {
   VolumeSnapshotContent,
   VolumeSnapshotLink,
 } from "../api/types.ts";
-import type { Reader } from "../apiserver/contracts.ts";
-import { createAuthorizer } from "../apiserver/rbac/authorize.ts";
+import { createAuthorizer, type Reader } from "../apiserver/index.ts";
 import {
   type AccessObjects,
   reachableFrom,

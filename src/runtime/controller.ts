@@ -14,7 +14,7 @@ import type { Key, Millis } from "../base/brand.ts";
 import { Fault, isFault, loggable, retryAfterMsOf } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import type { Fields, Log } from "../base/log.ts";
-import type { World } from "../base/world.ts";
+import { type World, whenAborted } from "../base/world.ts";
 import type { AnyStores } from "../kube/stores.ts";
 import { type ActionHandlers, perform } from "./action-handlers.ts";
 import { createDecisions, type Waiting } from "./decisions.ts";
@@ -274,12 +274,6 @@ async function untilSynced(stores: AnyStores, signal: AbortSignal): Promise<bool
   await Promise.race([synced, aborted]);
   return !signal.aborted;
 }
-
-const whenAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 
 /** Resolves when the time for running work to end, counted from the abort, is over. */
 async function afterAbort(signal: AbortSignal, world: World, ended: AbortSignal): Promise<void> {

@@ -4,9 +4,14 @@ import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { referenceGrantCrd } from "../../src/api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../../src/api/kinds.ts";
 import type { KubeObject } from "../../src/api/types.ts";
-import type { ApiObject, Parts, Store, StoreEvent } from "../../src/apiserver/contracts.ts";
-import { standardParts } from "../../src/apiserver/parts.ts";
-import { createApiServer } from "../../src/apiserver/server.ts";
+import {
+  type ApiObject,
+  createApiServer,
+  type Plugin,
+  type Store,
+  type StoreEvent,
+  volumeBinder,
+} from "../../src/apiserver/index.ts";
 import { type Key, keyIn } from "../../src/base/brand.ts";
 import type { HttpRequest, HttpResponse } from "../../src/base/http.ts";
 import { rfc3339 } from "../../src/base/time.ts";
@@ -68,13 +73,10 @@ export interface Cluster {
   snatch(kind: WatchedKind, key: string): void;
 }
 
-const standard = standardParts();
-const namespaces = standard.bootstrap().filter(({ kind }) => kind === "Namespace");
-/** Only the namespaces of the usual furniture: roles are for requests that come from strangers. */
-const partsWith = (webhook: Webhook): Parts => ({
-  ...standard,
-  bootstrap: () => namespaces,
-  createAdmission: (context) => webhook.around(standard.createAdmission(context)),
+/** Only the namespaces of what a new server has: roles are for requests that come from strangers. */
+const onlyNamespaces: Plugin = { bootstrap: (usual) => usual.filter(({ kind }) => kind === "Namespace") };
+const asking = (webhook: Webhook): Plugin => ({
+  admission: (usual) => (context) => webhook.around(usual(context)),
 });
 
 /** Directly into the store, before any component runs. The same for every seed, so that it is parsed once. */
@@ -108,7 +110,7 @@ export function createCluster(world: VirtualWorld, options: ClusterOptions): Clu
     definitions: loose ? looseDefinitions : strict,
     featureGates: { CrossNamespaceVolumeDataSource: grants },
     managedFields: false,
-    parts: partsWith(webhook),
+    plugins: [volumeBinder, onlyNamespaces, asking(webhook)],
   });
   furnish(server.store, world, objects);
   const backend = createBackend(world);

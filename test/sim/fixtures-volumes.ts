@@ -1,7 +1,7 @@
 /** What stands in a simulated cluster for scenarios of the provisioner, and the claims that its users create. */
 import { finalizers, snapshotContentNameFor } from "../../src/api/names.ts";
 import type { Draft } from "../../src/api/types.ts";
-import type { ApiObject } from "../../src/apiserver/contracts.ts";
+import type { ApiObject } from "../../src/apiserver/index.ts";
 import { type Backend, driver } from "./backend.ts";
 
 interface StorageClassOptions {

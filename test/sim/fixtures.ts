@@ -1,7 +1,7 @@
 /** What stands in a simulated cluster before the user begins: complete objects, as the server would have stored them. */
 import { annotations, parameters } from "../../src/api/names.ts";
 import type { Draft } from "../../src/api/types.ts";
-import type { ApiObject } from "../../src/apiserver/contracts.ts";
+import type { ApiObject } from "../../src/apiserver/index.ts";
 import { driver } from "./backend.ts";
 import { canary } from "./cluster.ts";
 

@@ -1,6 +1,6 @@
 /** What a scenario is, and the steps that scripts share. */
 import type { KubeObject, VolumeSnapshot, VolumeSnapshotContent } from "../../src/api/types.ts";
-import type { ApiObject } from "../../src/apiserver/contracts.ts";
+import type { ApiObject } from "../../src/apiserver/index.ts";
 import type { Backend } from "./backend.ts";
 import type { ComponentName } from "./components.ts";
 import { aBoundClaim, aClass, aSnapshot } from "./fixtures.ts";

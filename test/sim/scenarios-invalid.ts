@@ -1,7 +1,7 @@
 /** Users who store what is invalid, spoil what was valid, mend it, and delete it: on loose CRDs, with and without the webhook. */
 import { labels, oldInvalidLabels } from "../../src/api/names.ts";
 import type { Draft } from "../../src/api/types.ts";
-import type { ApiObject } from "../../src/apiserver/contracts.ts";
+import type { ApiObject } from "../../src/apiserver/index.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { aContent, aSnapshot, aSnapshotOfContent } from "./fixtures.ts";
 import {

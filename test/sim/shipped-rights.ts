@@ -4,7 +4,7 @@
  */
 import type { PolicyRule } from "kubernetes-types/rbac/v1.js";
 import { allSidecarRows, componentRows } from "../../src/api/manifests/rows.ts";
-import { parseRequest, verbOf } from "../../src/apiserver/request.ts";
+import { parseRequest, verbOf } from "../../src/apiserver/index.ts";
 import { coversResource } from "../../src/rules/rbac.ts";
 import { guideRights } from "../guide-rights.ts";
 import { driver } from "./backend.ts";

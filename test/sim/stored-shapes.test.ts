@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finalizers } from "../../src/api/names.ts";
-import type { ApiObject } from "../../src/apiserver/contracts.ts";
+import type { ApiObject } from "../../src/apiserver/index.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { storedShapes } from "../stored-shapes.ts";
 import { driver } from "./backend.ts";

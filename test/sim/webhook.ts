@@ -1,10 +1,14 @@
 /** The webhook for snapshots in the simulation: the production verdicts, without the network between it and the API server. */
 import { snapshotConfiguration } from "../../src/api/manifests/webhook-configurations.ts";
 import type { KubeObject } from "../../src/api/types.ts";
-import { conditionsHold } from "../../src/apiserver/admission/match-conditions.ts";
-import type { Webhook as RegisteredWebhook } from "../../src/apiserver/admission/webhook.ts";
-import type { Admission, Review } from "../../src/apiserver/contracts.ts";
-import { internal, Refusal } from "../../src/apiserver/status.ts";
+import {
+  type Admission,
+  conditionsHold,
+  internal,
+  Refusal,
+  type Webhook as RegisteredWebhook,
+  type Review,
+} from "../../src/apiserver/index.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { decideReview } from "../../src/components/webhook/judges.ts";
 import { platformAllowLists } from "../../src/rules/share-allow-lists.ts";

@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
 import { silent } from "../../base/log.ts";
 import { realWorld } from "../../base/world.ts";
 import { overHttp, type Server } from "../../runtime/serve.ts";
-import { type ApiServer, createApiServer } from "../server.ts";
+import { type ApiServer, createApiServer } from "../index.ts";
 
 /** What may remain of everything below once the clients are gone. */
 const growthBytesMax = 16 * 2 ** 20;

@@ -8,11 +8,10 @@ import { after, before, describe, test } from "node:test";
 import { connect } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { parse as parseYaml } from "yaml";
-import { silent } from "../../base/log.ts";
-import { realWorld } from "../../base/world.ts";
-import { type ServedApi, serveApi } from "./https.ts";
+import { createApiServer, type ServedApi } from "../index.ts";
 
 let folder: string;
+const server = createApiServer();
 let api: ServedApi;
 let authority: string;
 
@@ -21,12 +20,12 @@ describe("the server over HTTPS", () => {
     folder = await mkdtemp(join(tmpdir(), "api-"));
     const tokenFile = join(folder, "tokens.csv");
     await writeFile(tokenFile, 'janes-token,jane,7,"readers"\n');
-    api = await serveApi({ world: realWorld, log: silent, host: "127.0.0.1", port: 0, tokenFile });
+    api = await server.start({ tokenFile });
     const config = parseYaml(api.kubeconfig) as { clusters: [{ cluster: { "certificate-authority-data": string } }] };
     authority = Buffer.from(config.clusters[0].cluster["certificate-authority-data"], "base64").toString();
   });
   after(async () => {
-    await api.close();
+    await server.stop();
     await rm(folder, { recursive: true });
   });
 
@@ -100,15 +99,15 @@ describe("the server over HTTPS", () => {
         return socket;
       }),
     );
-    assert.equal(api.watches(), 20);
+    assert.equal(server.watches(), 20);
     for (const socket of sockets) socket.destroy();
-    for (let tries = 0; tries < 200 && api.watches() > 0; tries += 1) await new Promise((next) => setImmediate(next));
-    assert.equal(api.watches(), 0);
+    for (let tries = 0; tries < 200 && server.watches() > 0; tries += 1)
+      await new Promise((next) => setImmediate(next));
+    assert.equal(server.watches(), 0);
   });
 
   test("the error names an unreadable token file", async () => {
-    const options = { world: realWorld, log: silent, host: "127.0.0.1", port: 0, tokenFile: join(folder, "missing") };
-    await assert.rejects(serveApi(options), {
+    await assert.rejects(createApiServer().start({ tokenFile: join(folder, "missing") }), {
       message: /cannot read the token file .*missing: there is no such file or folder; check --token-auth-file/,
     });
   });

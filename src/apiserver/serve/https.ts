@@ -3,19 +3,19 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import { fsErrorText } from "../../base/fs-errors.ts";
-import type { Handler, HttpRequest } from "../../base/http.ts";
+import type { Handler } from "../../base/http.ts";
 import { limits } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { createAuthority } from "../../runtime/certificates.ts";
 import { overHttps } from "../../runtime/serve.ts";
 import type { User } from "../contracts.ts";
-import { parseTokens } from "../rbac/tokens.ts";
-import { type ApiServer, type ApiServerOptions, createApiServer } from "../server.ts";
+import { administrator, parseTokens } from "../rbac/tokens.ts";
+import type { AssembledServer, Authenticate } from "../server.ts";
 import { gzipped } from "./compress.ts";
 import { kubeconfigEntry, kubeconfigText } from "./kubeconfig.ts";
 
-export interface ServeApiOptions extends Pick<ApiServerOptions, "featureGates" | "definitions" | "version" | "parts"> {
+export interface HttpsOptions {
   readonly world: World;
   readonly log: Log;
   /** Empty: every address of the machine. */
@@ -26,7 +26,7 @@ export interface ServeApiOptions extends Pick<ApiServerOptions, "featureGates" |
   readonly tokenFile: string;
 }
 
-export interface ServedApi extends ApiServer {
+export interface ServedApi {
   readonly url: string;
   /** A whole file for the administrator. */
   readonly kubeconfig: string;
@@ -38,12 +38,11 @@ export interface ServedApi extends ApiServer {
 }
 
 const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
-const masters: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
 /** A body above the API's own bound must still arrive, to be refused in the API's own words. */
 const arrivingBytesMax = 2 * limits.requestBytesMax;
 
 /** No token: nobody in particular, who may do what everybody may. A token we do not know: refused. */
-function authenticatorFor(users: ReadonlyMap<string, User>): (request: HttpRequest) => User | undefined {
+function authenticatorFor(users: ReadonlyMap<string, User>): Authenticate {
   return ({ headers }) => {
     const { authorization } = headers;
     if (authorization === undefined || authorization === "") return anonymous;
@@ -77,15 +76,18 @@ function namesOf(host: string): { readonly dnsNames: readonly string[]; readonly
   };
 }
 
-export async function serveApi(options: ServeApiOptions): Promise<ServedApi> {
+export async function serveOverHttps(
+  api: Pick<AssembledServer, "handlerFor">,
+  options: HttpsOptions,
+): Promise<ServedApi> {
   const { world, log, host, port } = options;
   // Whoever guesses it is master of the cluster: no dice that could be foreseen.
   const token = randomBytes(16).toString("hex");
-  const users = new Map([...(await usersIn(options.tokenFile)), [token, masters] as const]);
+  const users = new Map([...(await usersIn(options.tokenFile)), [token, administrator] as const]);
   const authority = createAuthority("snapkeep-apiserver-ca", world.now());
   const { certificate, key } = authority.issue({ commonName: "snapkeep-apiserver", ...namesOf(host) });
-  const server = createApiServer({ ...options, authenticate: authenticatorFor(users) });
-  const handler: Handler = async (request) => gzipped(request, await server.handler(request));
+  const answer = api.handlerFor(authenticatorFor(users));
+  const handler: Handler = async (request) => gzipped(request, await answer(request));
   const listening = await overHttps(
     handler,
     { cert: certificate, key },
@@ -98,7 +100,6 @@ export async function serveApi(options: ServeApiOptions): Promise<ServedApi> {
   );
   const facts = { server: listening.url, authority: authority.certificate, token };
   return {
-    ...server,
     url: listening.url,
     kubeconfig: kubeconfigText(facts),
     kubeconfigEntry: kubeconfigEntry(facts),

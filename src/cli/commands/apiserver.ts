@@ -1,7 +1,12 @@
 /** `snapkeep apiserver`: the embedded Kubernetes API server on its own. */
-import { type ClaimRules, claimRules, standardParts } from "../../apiserver/parts.ts";
-import { serveApi } from "../../apiserver/serve/https.ts";
-import { silent } from "../../base/log.ts";
+import {
+  type ClaimRules,
+  claimRules,
+  claimRulesPlugins,
+  createApiServer,
+  volumeBinder,
+} from "../../apiserver/index.ts";
+import { whenAborted } from "../../base/world.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { featureGates, integer, oneOf, text } from "../../runtime/flag-kinds.ts";
 import { kubeconfigOut, publishKubeconfig } from "../kubeconfig/publish.ts";
@@ -46,23 +51,20 @@ export const command = defineCommand({
     const warn = (line: string): unknown => error.write(`snapkeep apiserver: ${line}\n`);
     const folder = await openRunFolder({ world, warn });
     try {
-      const api = await serveApi({
+      const server = createApiServer({
         world,
-        log: silent,
-        host: options.host,
-        port: options.port,
-        tokenFile: options.tokenAuthFile,
         featureGates: options.featureGates,
-        parts: standardParts(options.claimRules),
+        plugins: [volumeBinder, claimRulesPlugins[options.claimRules]],
         version,
       });
+      const api = await server.start({ host: options.host, port: options.port, tokenFile: options.tokenAuthFile });
       try {
         const { path, kubectl, withdraw } = await publishKubeconfig({ api, out: options.kubeconfigOut, folder, world });
         out.write(`Kubernetes API at ${api.url}\n\n  ${kubectl} --kubeconfig ${path} get namespaces\n\n`);
-        await api.run(signal).finally(withdraw);
+        await whenAborted(signal).finally(withdraw);
         return 0;
       } finally {
-        await api.close();
+        await server.stop();
       }
     } finally {
       await folder.remove();

@@ -1,6 +1,6 @@
 /** `snapkeep up`: everything there is in one process, on this machine, without a cluster. */
 import { join } from "node:path";
-import { type ClaimRules, claimRules } from "../../apiserver/parts.ts";
+import { type ClaimRules, claimRules } from "../../apiserver/index.ts";
 import { defineCommand } from "../../runtime/command.ts";
 import { loggingFlags } from "../../runtime/common-flags.ts";
 import { bool, integer, oneOf } from "../../runtime/flag-kinds.ts";

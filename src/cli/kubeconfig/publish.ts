@@ -1,7 +1,7 @@
 /** Gives the user of a server its kubeconfig: a file of its own in the run's folder, or entries in the file that is named. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ServedApi } from "../../apiserver/serve/https.ts";
+import type { ServedApi } from "../../apiserver/index.ts";
 import { Fault } from "../../base/fault.ts";
 import type { World } from "../../base/world.ts";
 import { text } from "../../runtime/flag-kinds.ts";

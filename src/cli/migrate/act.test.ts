@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { snapshotCrds } from "../../api/crds/index.ts";
-import { createApiServer } from "../../apiserver/server.ts";
+import { createApiServer } from "../../apiserver/index.ts";
 import { Fault } from "../../base/fault.ts";
 import { type Handler, type HttpRequest, readAll } from "../../base/http.ts";
 import { isObject, type JsonObject, parse, print } from "../../base/json.ts";

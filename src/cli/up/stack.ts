@@ -2,9 +2,13 @@
 import { crossNamespaceCrds } from "../../api/crds/cross-namespace.ts";
 import { snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
-import { type ClaimRules, standardParts } from "../../apiserver/parts.ts";
-import { type ServedApi, serveApi } from "../../apiserver/serve/https.ts";
-import type { Handler } from "../../base/http.ts";
+import {
+  type ClaimRules,
+  claimRulesPlugins,
+  createApiServer,
+  type ServedApi,
+  volumeBinder,
+} from "../../apiserver/index.ts";
 import { limits } from "../../base/limits.ts";
 import { type Log, traceVerbosity } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
@@ -96,35 +100,31 @@ const rows: Readonly<Record<string, (context: ComponentContext, calls: Unary) =>
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { world, log, version, port, root, claimRules = "strict", faults = [], signal } = options;
-  const api = await serveApi({
+  const server = createApiServer({
     world,
     log,
-    host: "127.0.0.1",
-    port,
-    tokenFile: "",
     featureGates: { AnyVolumeDataSource: true, CrossNamespaceVolumeDataSource: true },
-    parts: standardParts(claimRules),
+    plugins: [volumeBinder, claimRulesPlugins[claimRules]],
     version,
     definitions: [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()],
   });
-  const asAdmin: Handler = (request) =>
-    api.handler({ ...request, headers: { ...request.headers, authorization: `Bearer ${api.token}` } });
+  const api = await server.start({ port });
   const logOf = (component: string): Log => log.with({ component });
   const clientFor = (name: string) =>
-    createClient({ handler: asAdmin, world, userAgent: name, measure: traced(logOf(name)) });
+    createClient({ handler: server.handler, world, userAgent: name, measure: traced(logOf(name)) });
   const driverStop = new AbortController();
   const driver = await startDirectoryDriver(
     { world, log, metrics: createMetrics(), signal: driverStop.signal },
     { root, name: driverName, nodeId: "laptop", version, snapshotDelayMs: 0, snapshotSecret: "", faults },
   ).catch(async (reason: unknown) => {
-    await api.close();
+    await server.stop();
     throw reason;
   });
   const serving = driver.run(driverStop.signal);
   /** The driver goes last: a call of a component may still be under way. */
   const close = async (): Promise<void> => {
     driverStop.abort();
-    await Promise.all([serving, api.close()]);
+    await Promise.all([serving, server.stop()]);
   };
   const contextFor = (name: string) =>
     createLocalContext({ name, api: clientFor(name), world, log: logOf(name), signal, workers: 10, backoff });
@@ -150,6 +150,6 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     api,
     client,
     driver: driver.driver,
-    stopped: Promise.all([api.run(signal), held, ...running]).then(close),
+    stopped: Promise.all([held, ...running]).then(close),
   };
 }

@@ -1,4 +1,5 @@
 /** The directory-driver from its context and options: its storage, its socket, and its registration with the kubelet. */
+import { whenAborted } from "../../base/world.ts";
 import { createLocks, layered, locked } from "../../csi/layers.ts";
 import { createRegistration } from "../../csi/registration.ts";
 import { unaryOf } from "../../csi/serve.ts";
@@ -62,9 +63,3 @@ export async function start(context: ProcessContext, options: StartOptions): Pro
     },
   };
 }
-
-const whenAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { startApiServer } from "../../../test/api-server.ts";
 import { eventually } from "../../../test/csi-sockets.ts";
 import { snapshotCrds } from "../../api/crds/index.ts";
-import { standardParts } from "../../apiserver/parts.ts";
 import type { Handler } from "../../base/http.ts";
 import { silent } from "../../base/log.ts";
 import { createClient } from "../../kube/client.ts";
@@ -11,7 +10,7 @@ import { createApiFacts } from "./api-facts.ts";
 
 for (const probeNamespace of ["default", undefined])
   test(`${probeNamespace === undefined ? "no dry run is sent" : "a dry run is sent to that namespace"} if the namespace of dry runs is ${probeNamespace ?? "not given"}`, async () => {
-    const { handler, world } = startApiServer({ parts: standardParts(), definitions: snapshotCrds(3) });
+    const { handler, world } = startApiServer({ definitions: snapshotCrds(3) });
     const sent: string[] = [];
     const recorded: Handler = (request) => {
       sent.push(`${request.method} ${request.path}`);

@@ -5,8 +5,7 @@ import { startApiServer } from "../../../test/api-server.ts";
 import { eventually } from "../../../test/csi-sockets.ts";
 import { draftOf } from "../../api/builders.ts";
 import { claimConfiguration } from "../../api/manifests/webhook-configurations.ts";
-import { createAdmissionWith } from "../../apiserver/admission/admission.ts";
-import { standardParts } from "../../apiserver/parts.ts";
+import { createAdmissionWith } from "../../apiserver/index.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Handler } from "../../base/http.ts";
 import { silent } from "../../base/log.ts";
@@ -93,7 +92,7 @@ async function setUp({ identityFails = false } = {}) {
     return (replicas[state.next % replicas.length] as Handler)(request);
   };
   const { handler, world } = startApiServer({
-    parts: { ...standardParts(), createAdmission: createAdmissionWith({ reach }) },
+    plugins: [{ admission: () => createAdmissionWith({ reach }) }],
     featureGates: { AnyVolumeDataSource: true, CrossNamespaceVolumeDataSource: true },
     authenticate: ({ headers }) => users.get(headers["x-user"] ?? ""),
   });

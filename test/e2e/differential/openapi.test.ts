@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
-import { type ApiServer, createApiServer } from "../../../src/apiserver/server.ts";
+import { type ApiServer, createApiServer } from "../../../src/apiserver/index.ts";
 import { readAll } from "../../../src/base/http.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../src/base/json.ts";
 import { realWorld } from "../../../src/base/world.ts";

@@ -2,8 +2,7 @@
 import { Agent, request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { User } from "../../../src/apiserver/contracts.ts";
-import { createApiServer } from "../../../src/apiserver/server.ts";
+import { createApiServer, type User } from "../../../src/apiserver/index.ts";
 import { readAll } from "../../../src/base/http.ts";
 import { isObject, type JsonValue, parse } from "../../../src/base/json.ts";
 import { realWorld } from "../../../src/base/world.ts";

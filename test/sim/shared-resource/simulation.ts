@@ -4,8 +4,7 @@
  */
 import { sharedResourceCrds } from "../../../src/api/crds/shared-resource.ts";
 import { type ShareKind, shareKinds } from "../../../src/api/share-lists.ts";
-import { standardParts } from "../../../src/apiserver/parts.ts";
-import { createApiServer } from "../../../src/apiserver/server.ts";
+import { createApiServer } from "../../../src/apiserver/index.ts";
 import { Fault } from "../../../src/base/fault.ts";
 import { readAll } from "../../../src/base/http.ts";
 import { silent } from "../../../src/base/log.ts";
@@ -62,7 +61,7 @@ export async function simulate(
 ): Promise<Outcome> {
   const world = createVirtualWorld(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(world.random() * list.length)] as T;
-  const server = createApiServer({ world, definitions, managedFields: false, parts: standardParts() });
+  const server = createApiServer({ world, definitions, managedFields: false });
   const truth = createTruth();
   const machine = createMachine();
   const monitors = createMonitors(() => world.elapsed(), truth, machine, watchesRoles);

@@ -11,7 +11,7 @@ import {
   ref,
   setUpAcross,
 } from "../../../../test/across-namespaces.ts";
-import { standardParts } from "../../../apiserver/parts.ts";
+import { claimRulesPlugins, volumeBinder } from "../../../apiserver/index.ts";
 import { Fault } from "../../../base/fault.ts";
 
 test("attempts, denials and successes are counted by class and by what names the source", async () => {
@@ -45,7 +45,7 @@ for (const [rules, field] of [
 ] as const)
   test(`a claim that names its source in ${field} waits for a grant, and is restored with it`, async () => {
     const featureGates = { AnyVolumeDataSource: true, CrossNamespaceVolumeDataSource: true };
-    const stage = await setUpAcross({ server: { parts: standardParts(rules), featureGates } });
+    const stage = await setUpAcross({ server: { plugins: [volumeBinder, claimRulesPlugins[rules]], featureGates } });
     await stage.snapshot("monday", "s-1");
     await stage.start();
     await stage.claim("copy", { [field]: ref().dataSourceRef });

@@ -8,7 +8,6 @@ import { readLists } from "../../../../test/sim/shared-resource/read-lists.ts";
 import { createTruth } from "../../../../test/sim/shared-resource/truth.ts";
 import { createUsers } from "../../../../test/sim/shared-resource/users.ts";
 import { sharedResourceCrds } from "../../../api/crds/shared-resource.ts";
-import { standardParts } from "../../../apiserver/parts.ts";
 import { Fault } from "../../../base/fault.ts";
 import { isStream } from "../../../base/http.ts";
 import { createCsiClientOver } from "../../../csi/client.ts";
@@ -72,7 +71,7 @@ async function setUp(
     watchesRoles?: boolean;
   } = {},
 ) {
-  const { world, handler, ask } = startApiServer({ parts: standardParts(), definitions });
+  const { world, handler, ask } = startApiServer({ definitions });
   const truth = createTruth();
   const users = createUsers(async (method, path, body) => {
     const type = method === "PATCH" ? { type: "merge" } : {};

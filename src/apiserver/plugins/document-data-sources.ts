@@ -21,7 +21,6 @@ import { claimSourceViolations, isElsewhere, pairMistake } from "../../rules/cla
 import type { FieldViolation } from "../../rules/object-rules.ts";
 import { valueAt } from "../../rules/values.ts";
 import { invalid } from "../../schema/field-error.ts";
-import type { FieldError } from "../contracts.ts";
 import {
   type DataSourceTable,
   kubernetesDataSources,
@@ -29,7 +28,8 @@ import {
   namespaceErrors,
   type SourceContext,
   type SourceFields,
-} from "./data-sources.ts";
+} from "../builtin/data-sources.ts";
+import type { FieldError } from "../contracts.ts";
 
 /** The field that claims have in addition. */
 export type DocumentField = "dataSourceRef2" | "crossNamespaceDataSourceRef";

@@ -1,10 +1,10 @@
 /** Which volume fits a claim. Pure. */
 import type { LabelSelector } from "kubernetes-types/meta/v1.js";
-import { isObject } from "../../base/json.ts";
-import { compareQuantities, type Quantity } from "../../base/quantity.ts";
-import { part, quantityOf } from "../builtin/check.ts";
-import type { ApiObject } from "../contracts.ts";
-import { matchesSelector } from "../label-match.ts";
+import { isObject } from "../../../base/json.ts";
+import { compareQuantities, type Quantity } from "../../../base/quantity.ts";
+import { part, quantityOf } from "../../builtin/check.ts";
+import type { ApiObject } from "../../contracts.ts";
+import { matchesSelector } from "../../label-match.ts";
 import { claimRefOf, classNameOf, isBoundTo, modeOf, phaseOf } from "./words.ts";
 
 const accessModesOf = (object: ApiObject): readonly string[] => {

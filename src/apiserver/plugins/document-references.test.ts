@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { configMapSource, snapshotSource } from "../../../test/claim-source-table.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type ClaimRules, standardParts } from "../parts.ts";
-import { createApiServer } from "../server.ts";
+import { createApiServer } from "../index.ts";
+import { type ClaimRules, claimRulesPlugins } from "./claim-rules.ts";
 
 const path = "/api/v1/namespaces/default/persistentvolumeclaims";
 const elsewhere = { ...snapshotSource, namespace: "prod" };
@@ -14,7 +14,7 @@ const other = { ...snapshotSource, name: "other" };
 async function create(rules: ClaimRules, sources: JsonObject, gate = true) {
   const { handler } = createApiServer({
     world: createVirtualWorld(),
-    parts: standardParts(rules),
+    plugins: [claimRulesPlugins[rules]],
     featureGates: { AnyVolumeDataSource: true, CrossNamespaceVolumeDataSource: gate },
   });
   const send = async (method: string, at: string, object: JsonObject) => {

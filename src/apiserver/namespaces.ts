@@ -1,9 +1,9 @@
 /** A namespace that is deleted takes its content along; finalizers of the content are waited for, and said so. */
-import { equal, isObject, type JsonObject } from "../../base/json.ts";
-import { rfc3339 } from "../../base/time.ts";
-import { part } from "../builtin/check.ts";
-import type { ApiObject, Background, CreateBackground, Registry, Resource } from "../contracts.ts";
-import { qualified, Refusal } from "../status.ts";
+import { equal, isObject, type JsonObject } from "../base/json.ts";
+import { rfc3339 } from "../base/time.ts";
+import { part } from "./builtin/check.ts";
+import type { ApiObject, Background, CreateBackground, Registry, Resource } from "./contracts.ts";
+import { qualified, Refusal } from "./status.ts";
 
 const namespaces = "namespaces";
 const ownFinalizer = "kubernetes";

@@ -1,7 +1,7 @@
 /** Claims and volumes in use are not removed: their finalizers go when nobody uses them any more. */
-import { isObject } from "../../base/json.ts";
-import { part } from "../builtin/check.ts";
-import type { ApiObject, Background, CreateBackground, Registry } from "../contracts.ts";
+import { isObject } from "../../../base/json.ts";
+import { part } from "../../builtin/check.ts";
+import type { ApiObject, Background, CreateBackground, Registry } from "../../contracts.ts";
 import { finalizers, phaseOf } from "./words.ts";
 
 const claims = "persistentvolumeclaims";
@@ -55,7 +55,7 @@ async function settle(
   return undefined;
 }
 
-export const createClaimProtection: CreateBackground = ({ registry }): Background => ({
+export const createClaimInUseProtection: CreateBackground = ({ registry }): Background => ({
   name: "claim-protection",
   keysFor({ collection, now: { object } }) {
     const { namespace = "", name = "" } = object.metadata;
@@ -68,7 +68,7 @@ export const createClaimProtection: CreateBackground = ({ registry }): Backgroun
   },
 });
 
-export const createVolumeProtection: CreateBackground = ({ registry }): Background => ({
+export const createVolumeInUseProtection: CreateBackground = ({ registry }): Background => ({
   name: "volume-protection",
   keysFor: ({ collection, now }) => (collection === volumes ? [now.object.metadata.name ?? ""] : []),
   reconcile: (name) => settle(registry, volumes, "", name, volumeFinalizers),

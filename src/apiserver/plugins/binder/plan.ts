@@ -5,10 +5,10 @@
  *   claim   pending ──▶ (volume's claimRef ▶ volume Bound ▶ claim's volumeName ▶ claim Bound) ──▶ bound ──▶ lost
  *   volume  pending ──▶ available ──▶ bound ──▶ released ──▶ deleted by its provisioner, or kept (Retain)
  */
-import type { EventText } from "../../api/plan.ts";
-import { equal, type JsonObject } from "../../base/json.ts";
-import { part } from "../builtin/check.ts";
-import type { ApiObject } from "../contracts.ts";
+import type { EventText } from "../../../api/plan.ts";
+import { equal, type JsonObject } from "../../../base/json.ts";
+import { part } from "../../builtin/check.ts";
+import type { ApiObject } from "../../contracts.ts";
 import { matchingVolume, misfit } from "./match.ts";
 import {
   annotationOf,

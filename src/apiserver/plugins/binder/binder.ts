@@ -1,7 +1,14 @@
 /** The volume binder at work: looks, takes the one next step, looks again. */
-import type { Millis } from "../../base/brand.ts";
-import { defaultClass } from "../admission/plugins.ts";
-import type { ApiObject, Background, BackgroundContext, CreateBackground, Registry, StoreEvent } from "../contracts.ts";
+import type { Millis } from "../../../base/brand.ts";
+import { defaultClass } from "../../admission/plugins.ts";
+import type {
+  ApiObject,
+  Background,
+  BackgroundContext,
+  CreateBackground,
+  Registry,
+  StoreEvent,
+} from "../../contracts.ts";
 import { createTeller } from "./events.ts";
 import { type BinderIndex, collections, createBinderIndex, placeOf } from "./index.ts";
 import { type BinderView, planClaim, planVolume, type Step } from "./plan.ts";

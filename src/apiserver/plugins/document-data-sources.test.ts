@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { claimSourceTable, configMapSource, customSource, snapshotSource } from "../../../test/claim-source-table.ts";
 import { createVirtualWorld } from "../../../test/virtual-world.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type ClaimRules, standardParts } from "../parts.ts";
-import { createApiServer } from "../server.ts";
+import { createApiServer } from "../index.ts";
+import { type ClaimRules, claimRulesPlugins } from "./claim-rules.ts";
 
 const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
 
@@ -12,7 +12,7 @@ function setUp(anyVolumeDataSource: boolean, rules: ClaimRules = "documents") {
   const featureGates = { AnyVolumeDataSource: anyVolumeDataSource };
   const { handler } = createApiServer({
     world: createVirtualWorld(),
-    parts: standardParts(rules),
+    plugins: [claimRulesPlugins[rules]],
     featureGates,
   });
   const send = async (method: string, path: string, object?: JsonObject) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../../base/json.ts";
-import type { ApiObject } from "../contracts.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { ApiObject } from "../../contracts.ts";
 import { type BinderView, planClaim, planVolume, type Step } from "./plan.ts";
 
 const aClaim = (

@@ -1,9 +1,9 @@
 /** Whole lives on a whole server: requests go in, background work runs, time is virtual. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startApiServer, type TestServer } from "../../../test/api-server.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { part } from "../builtin/check.ts";
+import { startApiServer, type TestServer } from "../../../../test/api-server.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { part } from "../../builtin/check.ts";
 
 const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
 const volumes = "/api/v1/persistentvolumes";

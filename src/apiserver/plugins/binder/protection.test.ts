@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiObject } from "../contracts.ts";
-import { conditionsFor, dated } from "./namespaces.ts";
+import type { ApiObject } from "../../contracts.ts";
+import { conditionsFor, dated } from "../../namespaces.ts";
 import { claimFinalizers, claimsOf, volumeFinalizers } from "./protection.ts";
 
 const own = "kubernetes.io/pvc-protection";

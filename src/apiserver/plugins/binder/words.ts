@@ -1,9 +1,9 @@
 /** The words of volume binding, spelled once: they are the contract between the binder, provisioners and people. */
 
-import type { ObjectReference } from "../../api/types.ts";
-import { isObject } from "../../base/json.ts";
-import { part } from "../builtin/check.ts";
-import type { ApiObject } from "../contracts.ts";
+import type { ObjectReference } from "../../../api/types.ts";
+import { isObject } from "../../../base/json.ts";
+import { part } from "../../builtin/check.ts";
+import type { ApiObject } from "../../contracts.ts";
 
 export const annotations = {
   provisioner: "volume.kubernetes.io/storage-provisioner",

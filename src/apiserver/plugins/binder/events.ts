@@ -1,8 +1,8 @@
 /** Tells people what the background work sees, as Events; the same thing about the same object once. */
-import type { EventText } from "../../api/plan.ts";
-import { rfc3339 } from "../../base/time.ts";
-import type { ApiObject, BackgroundContext } from "../contracts.ts";
-import { Refusal } from "../status.ts";
+import type { EventText } from "../../../api/plan.ts";
+import { rfc3339 } from "../../../base/time.ts";
+import type { ApiObject, BackgroundContext } from "../../contracts.ts";
+import { Refusal } from "../../status.ts";
 
 export type Tell = (about: ApiObject, event: EventText) => Promise<void>;
 

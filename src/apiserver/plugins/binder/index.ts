@@ -2,8 +2,8 @@
  * The index of the binder: which volumes are promised to which claim, which are free, and which claims wait. It is kept by the
  * events of the store, so that binding a thousand claims does not look at a thousand volumes a thousand times.
  */
-import { createMultimap } from "../../base/multimap.ts";
-import type { ApiObject, StoreEvent } from "../contracts.ts";
+import { createMultimap } from "../../../base/multimap.ts";
+import type { ApiObject, StoreEvent } from "../../contracts.ts";
 import { annotationOf, annotations, claimRefOf, classNameOf, phaseOf } from "./words.ts";
 
 export const collections = {
