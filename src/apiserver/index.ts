@@ -36,6 +36,7 @@ export { type ClaimRules, claimRules, claimRulesPlugins } from "./plugins/claim-
 export { volumeBinder } from "./plugins/volume-binder.ts";
 export { createAuthorizer } from "./rbac/authorize.ts";
 export { parseRequest, verbOf } from "./request.ts";
+export { parseLabelSelector } from "./selectors.ts";
 export type { ServedApi } from "./serve/https.ts";
 export { kubeconfigText } from "./serve/kubeconfig.ts";
 export { internal, Refusal } from "./status.ts";

@@ -1,6 +1,6 @@
 /** `snapkeep get`: snapshots with their phase and what blocks them. It only reads. */
 import { stringify } from "yaml";
-import { parseLabelSelector } from "../../apiserver/selectors.ts";
+import { parseLabelSelector } from "../../apiserver/index.ts";
 import { Fault } from "../../base/fault.ts";
 import { printableLine } from "../../base/printable.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";

@@ -1,6 +1,6 @@
 /** `snapkeep status`: the whole installation on one screen. It only reads. */
 
-import { parseLabelSelector } from "../../apiserver/selectors.ts";
+import { parseLabelSelector } from "../../apiserver/index.ts";
 import { Fault } from "../../base/fault.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
 import { kubeFlags } from "../../runtime/common-flags.ts";
