@@ -151,9 +151,12 @@ const resources: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Several installations can be on one control plane: cluster-wide names get a prefix of ours. The rules are as they ship. */
+/**
+ * Several installations can be on one control plane: roles and bindings, of the cluster and of kube-system, get a prefix of ours, so that
+ * `snapkeep install` does not find its own names taken. The rules are as they ship.
+ */
 function ownNames(object: ManifestObject): ManifestObject {
-  if (!object.kind.startsWith("ClusterRole")) return object;
+  if (!/^(Cluster)?Role/.test(object.kind)) return object;
   const { roleRef } = object as unknown as Partial<Bound>;
   const metadata = { ...object.metadata, name: `e2e-${object.metadata.name}` };
   return {
