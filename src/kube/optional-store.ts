@@ -10,6 +10,7 @@ import type { Log } from "../base/log.ts";
 import { controllerUnder, type World } from "../base/world.ts";
 import { mayRead } from "./access.ts";
 import type { KubeApi, PathAsker, VersionFinder } from "./api.ts";
+import type { SharedStores } from "./shared-stores.ts";
 import { createStore, type Listener, type Store, type StoreOptions } from "./store.ts";
 import { watchInto } from "./stores.ts";
 
@@ -19,6 +20,8 @@ export interface OptionalStoreOptions<K extends KindName, Index extends string> 
   readonly log: Log;
   readonly indexes?: StoreOptions<K, Index>["indexes"];
   readonly recheckMs?: Millis | undefined;
+  /** The caches of a process with several controllers. */
+  readonly shared?: SharedStores | undefined;
 }
 
 export interface OptionalStore<K extends KindName, Index extends string = string> {
@@ -43,7 +46,7 @@ type Found = { readonly kind: "served"; readonly version: string } | { readonly 
 
 export function createOptionalStore<K extends KindName, Index extends string = never>(
   kind: K,
-  { api, world, indexes, recheckMs = limits.optionalKindRecheckMs, ...options }: OptionalStoreOptions<K, Index>,
+  { api, world, indexes, shared, recheckMs = limits.optionalKindRecheckMs, ...options }: OptionalStoreOptions<K, Index>,
 ): OptionalStore<K, Index> {
   const log = options.log.with({ kind });
   const known = Promise.withResolvers<void>();
@@ -109,7 +112,8 @@ export function createOptionalStore<K extends KindName, Index extends string = n
 
   const watchWhileServed = async (signal: AbortSignal): Promise<void> => {
     const { own: stop, release } = controllerUnder(signal);
-    const store = createStore<K, Index>(kind, { indexes, log });
+    const store =
+      shared?.view<K, Index>(kind, { indexes, log, scope: {} }) ?? createStore<K, Index>(kind, { indexes, log });
     for (const listener of listeners) store.onChange(listener);
     current = store;
     undecidedSinceMs ??= world.elapsed();

@@ -15,9 +15,11 @@ import type { Key } from "../base/brand.ts";
 import { unreachable } from "../base/brand.ts";
 import type { Log } from "../base/log.ts";
 import { silent } from "../base/log.ts";
+import type { KubeApi } from "./api.ts";
 import type { Indexer } from "./indexes.ts";
 import { createIndexes } from "./indexes.ts";
 import { isNewer, isSameOrOlder } from "./version.ts";
+import type { WatchOptions } from "./watch.ts";
 
 /** What list-and-watch reports, in order. */
 export type Seen<K extends KindName> =
@@ -55,6 +57,30 @@ export interface Store<K extends KindName, Index extends string = string> {
   take(seen: Seen<K>): void;
   /** Returns the function that ends it. */
   onChange(listener: Listener<K>): () => void;
+  /** Keeps a store current that it shares with others, until the signal aborts; absent: it has a list and a watch of its own. */
+  watchShared?(api: KubeApi, options: WatchOptions): Promise<void>;
+}
+
+interface Change<K extends KindName> {
+  readonly kind: K;
+  readonly log: Log;
+  readonly before: ObjectOf<K> | undefined;
+  readonly after: ObjectOf<K> | undefined;
+}
+
+/** One object that a listener chokes on must not end the watch for all others. */
+export function tellListeners<K extends KindName>(
+  listeners: Iterable<Listener<K>>,
+  { kind, log, before, after }: Change<K>,
+): void {
+  for (const listener of listeners) {
+    try {
+      listener(before, after);
+    } catch (reason) {
+      const about = after ?? before;
+      log.error("store listener failed", { kind, key: about && keyOf(about), reason });
+    }
+  }
 }
 
 export interface StoreOptions<K extends KindName, Index extends string = string> {
@@ -76,17 +102,8 @@ export function createStore<K extends KindName, Index extends string = never>(
   let floor: string | undefined;
   let synced = false;
 
-  const notify = (before: ObjectOf<K> | undefined, after: ObjectOf<K> | undefined): void => {
-    for (const listener of listeners) {
-      try {
-        listener(before, after);
-      } catch (reason) {
-        // One object that a listener chokes on must not end the watch for all others.
-        const about = after ?? before;
-        log.error("store listener failed", { kind, key: about && keyOf(about), reason });
-      }
-    }
-  };
+  const notify = (before: ObjectOf<K> | undefined, after: ObjectOf<K> | undefined): void =>
+    tellListeners(listeners, { kind, log, before, after });
 
   const put = (key: Key, after: ObjectOf<K>): void => {
     const before = objects.get(key);

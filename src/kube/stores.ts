@@ -5,6 +5,7 @@ import { limits } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { KubeApi } from "./api.ts";
 import type { Indexer } from "./indexes.ts";
+import type { SharedStores } from "./shared-stores.ts";
 import type { Store } from "./store.ts";
 import { createStore } from "./store.ts";
 import type { WatchOptions, WatchScope } from "./watch.ts";
@@ -30,8 +31,16 @@ export type AnyStores = { readonly [K in KindName]?: Store<K> };
 const rowsOf = (table: StoreTable): readonly [KindName, StoreRow<KindName>][] =>
   Object.entries(table) as [KindName, StoreRow<KindName>][];
 
-export function createStores<const Table extends StoreTable>(table: Table, log?: Log): StoresOf<Table> {
-  const stores = rowsOf(table).map(([kind, { indexes }]) => [kind, createStore(kind, { indexes, log })]);
+/** `shared`: the caches of a process with several controllers. */
+export function createStores<const Table extends StoreTable>(
+  table: Table,
+  log?: Log,
+  shared?: SharedStores,
+): StoresOf<Table> {
+  const stores = rowsOf(table).map(([kind, { indexes, ...scope }]) => [
+    kind,
+    shared?.view(kind, { indexes, log, scope }) ?? createStore(kind, { indexes, log }),
+  ]);
   return Object.fromEntries(stores) as StoresOf<Table>;
 }
 
@@ -71,7 +80,11 @@ export function unsyncedIn(stores: AnyStores): string | undefined {
 }
 
 /** Keeps one store current until the signal aborts. */
-export async function watchInto<K extends KindName>(
+export const watchInto = <K extends KindName>(api: KubeApi, store: Store<K>, options: WatchOptions): Promise<void> =>
+  store.watchShared?.(api, options) ?? listAndWatchInto(api, store, options);
+
+/** The store has a list and a watch of its own. */
+export async function listAndWatchInto<K extends KindName>(
   api: KubeApi,
   store: Store<K>,
   options: WatchOptions,

@@ -13,6 +13,7 @@ import type { GrpcChannel } from "../csi/grpc.ts";
 import type { KubeApi, PathAsker, PathReader, VersionFinder } from "../kube/api.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { LeaseTerm } from "../kube/lease-record.ts";
+import type { SharedStores } from "../kube/shared-stores.ts";
 import type { kubeFlags } from "./common-flags.ts";
 import { type Connection, type ConnectOptions, connect, type RateFlags } from "./connect.ts";
 import type { ControllerObserver } from "./controller.ts";
@@ -32,6 +33,8 @@ export interface ComponentContext extends ProcessContext {
   readonly resyncMs: Millis;
   /** The connection to a driver that other controllers of the process use too; absent: each has its own. */
   channelTo?(address: string): GrpcChannel;
+  /** The caches that other controllers of the process read too; absent: each has its own. */
+  readonly shared?: SharedStores | undefined;
   /** Asked before every write. */
   leading(): boolean;
   /** Which turn of the component's lease this process has; undefined: there is no election. */

@@ -13,6 +13,7 @@ import { Fault, loggable, unexpectedIn } from "../base/fault.ts";
 import { limits } from "../base/limits.ts";
 import { controllerUnder } from "../base/world.ts";
 import { createGrpcChannel, type GrpcChannel } from "../csi/grpc.ts";
+import { createSharedStores, type SharedStores } from "../kube/shared-stores.ts";
 import { type ComponentSpec, type ConnectedInput, connectFor, userAgentOf } from "./component.ts";
 import { type Connection, findKinds, retryUntil } from "./connect.ts";
 import { type Component, type Frame, runFrame } from "./frame.ts";
@@ -31,9 +32,8 @@ export const runControllers = (input: ConnectedInput, name: string, rows: readon
   runFrame(input, { name, unstarted: "starting", health: { "leader-election": () => undefined } }, async (frame) => {
     const connection = await connectFor(input, frame, { userAgent: name, kinds: [], waitMsMax: 0 });
     frame.onClose(connection.close);
-    const channels = createChannels(frame);
-    const shared = { input, frame, connection, channels };
-    const controllers = rows.map((row) => createController(row, shared));
+    const parts = { input, frame, connection, channelTo: createChannels(frame), shared: createSharedStores() };
+    const controllers = rows.map((row) => createController(row, parts));
     frame.show({
       run: () => Promise.resolve(),
       ready: () => firstOf(controllers.map(({ problem }) => problem())),
@@ -60,14 +60,18 @@ function createChannels({ onClose }: Pick<Frame, "onClose">): (address: string) 
 
 const restart = { startMs: 1_000, maxMs: 60_000 } as const;
 
-interface Shared {
+interface Parts {
   readonly input: ConnectedInput;
   readonly frame: Frame;
   readonly connection: Connection;
-  channels(address: string): GrpcChannel;
+  channelTo(address: string): GrpcChannel;
+  readonly shared: SharedStores;
 }
 
-function createController({ name, spec, options }: ControllerRow, { input, frame, connection, channels }: Shared) {
+function createController(
+  { name, spec, options }: ControllerRow,
+  { input, frame, connection, channelTo, shared }: Parts,
+) {
   const { world } = frame;
   const log = frame.log.with({ component: spec.name });
   const metrics = createTurnMetrics(frame.metrics);
@@ -102,7 +106,7 @@ function createController({ name, spec, options }: ControllerRow, { input, frame
       const waiting = { world, log, signal, waitMsMax: Number.POSITIVE_INFINITY };
       await retryUntil(waiting, (deadline) => findKinds(clients.api, spec.kinds, deadline));
       const place = { world, log, metrics, signal, show, onClose: (close: () => unknown) => void closers.push(close) };
-      await turn.run(place, clients, { channelTo: channels });
+      await turn.run(place, clients, { channelTo, shared });
     } finally {
       shown = undefined;
       over.abort(new Fault("Cancelled", "the turn is over"));

@@ -26,7 +26,7 @@ export interface Turn {
   /** Nothing may be sent any more: said when the turn is over, whoever leads then. */
   end(): void;
   /** Returns when the work has ended; rejects with what the controller fails with, also when it loses its lease. */
-  run(place: Frame, clients: Clients, more?: Pick<ComponentContext, "channelTo">): Promise<void>;
+  run(place: Frame, clients: Clients, more?: Pick<ComponentContext, "channelTo" | "shared">): Promise<void>;
   /** Resolves when nothing works any more and the lease is released or lost: a watch that fails ends `run` before. */
   settled(): Promise<void>;
 }

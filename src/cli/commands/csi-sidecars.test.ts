@@ -99,6 +99,36 @@ test("one process takes snapshots and creates volumes, with two leases and one p
     assert.match(metrics, new RegExp(`csi_sidecar_operations_seconds_count\\{[^}]*method_name="[^"]*${method}"`));
 });
 
+test("each kind is listed once and watched once, whichever controllers read it", async (t) => {
+  const asked = { lists: new Map<string, number>(), watches: new Map<string, number>() };
+  const count = (kinds: Map<string, number>, path: string): void => {
+    const [, plural = ""] = /\/([a-z]+)\?/.exec(path) ?? [];
+    kinds.set(plural, (kinds.get(plural) ?? 0) + 1);
+  };
+  const { page, snapshot, claim } = await startBoth(t, {
+    beforeRequest: ({ method, path }) => {
+      if (method === "GET" && path.includes("?limit=500")) count(asked.lists, path);
+      if (method === "GET" && path.includes("watch=")) count(asked.watches, path);
+      return undefined;
+    },
+  });
+  await eventually("the snapshot is taken", await snapshot("one"));
+  await eventually("the volume is created", await claim("one"));
+  await eventually("it is ready", async () => (await page("/readyz")) === "200 ok");
+  const kinds = [
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "storageclasses",
+    "volumesnapshotclasses",
+    "volumesnapshotcontents",
+    "volumesnapshots",
+  ];
+  const once = Object.fromEntries(kinds.map((plural) => [plural, 1]));
+  await eventually("all are watched", () => asked.watches.size === kinds.length);
+  assert.deepEqual(Object.fromEntries([...asked.lists].toSorted()), once);
+  assert.deepEqual(Object.fromEntries([...asked.watches].toSorted()), once);
+});
+
 test("a lost lease stops one controller, the other goes on, and the first competes again", async (t) => {
   const { client, said, page, snapshot, claim } = await startBoth(t, {}, election);
   await eventually("the snapshot is taken", await snapshot("before"));

@@ -3,6 +3,7 @@ import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "
 import { keyIn } from "../../base/brand.ts";
 import type { Log } from "../../base/log.ts";
 import type { KubeApi } from "../../kube/api.ts";
+import type { SharedStores } from "../../kube/shared-stores.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
 import { sourceOf } from "../../rules/data-source.ts";
 import type { GrantFrom } from "../../rules/reference-grant.ts";
@@ -58,14 +59,19 @@ function linkOfPending(claim: PersistentVolumeClaim): string | undefined {
 }
 export const consentId = (namespace: string, from: Partial<GrantFrom>): string => `${namespace} ${from.namespace}`;
 
-export function createCaches(options: ProvisionerOptions, { plugin, controller }: DriverFacts, log: Log) {
+export function createCaches(
+  options: ProvisionerOptions,
+  { plugin, controller }: DriverFacts,
+  log: Log,
+  shared: SharedStores | undefined,
+) {
   const readsNodes = plugin.has("VOLUME_ACCESSIBILITY_CONSTRAINTS") || options.publishesCapacity === true;
   const table: StoreTable = {
     ...basicTable(options),
     ...(readsNodes && options.ownNode === undefined ? topologyTable : {}),
     ...(controller.has("PUBLISH_UNPUBLISH_VOLUME") ? attachmentTable : {}),
   };
-  const stores = createStores(table, log);
+  const stores = createStores(table, log, shared);
   return {
     stores: stores as unknown as ProvisionerStores,
     watch: (api: KubeApi, watching: Parameters<typeof watchStores>[3]) => watchStores(api, table, stores, watching),

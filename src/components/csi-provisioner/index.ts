@@ -8,6 +8,7 @@ import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi, PathReader } from "../../kube/api.ts";
 import type { LeaseTerm } from "../../kube/lease-record.ts";
+import type { SharedStores } from "../../kube/shared-stores.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import type { ControllerObserver } from "../../runtime/controller.ts";
 import { createCaches, type ProvisionerStores } from "./caches.ts";
@@ -40,6 +41,8 @@ export interface ProvisionerProcess {
   leading(): boolean;
   /** Which turn of the election this process has; absent: there is none. */
   readonly term?: (() => LeaseTerm | undefined) | undefined;
+  /** The caches of a process with several controllers. */
+  readonly shared?: SharedStores | undefined;
   record(about: KubeObject, event: CodedEvent): void;
   observer?(queue: string): ControllerObserver;
 }
@@ -86,7 +89,7 @@ export function createCsiProvisioner(deps: CsiProvisionerDeps): CsiProvisioner {
   const { process, driver, options, optional, counts, csi, callsAtOnce, identity } = deps;
   const { api, world, log, leading, record } = process;
   const { snapshots, contents, grants, links } = optional;
-  const { stores, watch } = createCaches(options, driver(), log);
+  const { stores, watch } = createCaches(options, driver(), log, process.shared);
   const claims = createClaimIndex(stores, options, links);
   const lookAgain = createLookAgain(claims, () => controllers);
   const cluster = createActionHandlers({ api, stores: withSnapshots(stores, snapshots), leading, record });

@@ -74,18 +74,15 @@ export async function start(
   const announced = (await driver.csi.capabilities(signal)).plugin;
   const plugin = new Set(announced);
   if (options.topology === false) plugin.delete("VOLUME_ACCESSIBILITY_CONSTRAINTS");
-  const snapshots = createOptionalStore("VolumeSnapshot", { api, world, log, recheckMs });
-  const contents = createOptionalStore("VolumeSnapshotContent", { api, world, log, recheckMs });
+  const reading = { api, world, log, recheckMs, shared: context.shared };
+  const snapshots = createOptionalStore("VolumeSnapshot", reading);
+  const contents = createOptionalStore("VolumeSnapshotContent", reading);
   const protecting = createPermission("VolumeSnapshot", "update", {
-    api,
-    world,
-    log,
-    recheckMs,
+    ...reading,
     granted: () => provisioner.mayUnprotect(),
   });
-  const links = options.crossNamespaceSnapshot ? createLinks({ api, world, log, recheckMs }) : undefined;
-  const grants =
-    options.crossNamespace || links !== undefined ? createGrants({ api, world, log, recheckMs }) : undefined;
+  const links = options.crossNamespaceSnapshot ? createLinks(reading) : undefined;
+  const grants = options.crossNamespace || links !== undefined ? createGrants(reading) : undefined;
   const ownNode = options.nodeDeployment === true ? await ownNodeOf(driver.csi, options, signal) : undefined;
   const leaseName = leaseNameFrom(driver.name);
   const intentsOf = leaseNameFrom([driver.name, ...(ownNode === undefined ? [] : [ownNode.name])].join("-"));

@@ -7,6 +7,7 @@ import type { Log } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import type { CsiClient } from "../../csi/client.ts";
 import type { KubeApi } from "../../kube/api.ts";
+import type { SharedStores } from "../../kube/shared-stores.ts";
 import { createStores, type StoresOf, type StoreTable, watchStores } from "../../kube/stores.ts";
 import { createActionHandlers } from "../../runtime/action-handlers.ts";
 import { type ControllerObserver, createController, type Triggers } from "../../runtime/controller.ts";
@@ -46,6 +47,8 @@ export interface CsiSnapshotterDeps {
   /** With node-local sidecars: only contents that are labelled with this node. */
   readonly labelSelector?: string | undefined;
   readonly leading?: (() => boolean) | undefined;
+  /** The caches of a process with several controllers. */
+  readonly shared?: SharedStores | undefined;
   /** Id of this process on contents; no other process may ever have had it. Random if undefined. */
   readonly sidecarId?: string | undefined;
   /** Replaces the plan: the simulation seeds wrong decisions and must notice them. */
@@ -79,7 +82,7 @@ export function createCsiSnapshotter(deps: CsiSnapshotterDeps): CsiSnapshotter {
     ...storeTable,
     VolumeSnapshotContent: { ...storeTable.VolumeSnapshotContent, labelSelector: deps.labelSelector },
   };
-  const stores = createStores(table, log);
+  const stores = createStores(table, log, deps.shared);
   const memory = createMemory(deps);
   const cluster = createActionHandlers({ api, stores, leading, record: deps.record });
   const name = "csi-snapshotter-content";
