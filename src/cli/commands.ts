@@ -108,6 +108,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/explain.ts"),
   },
   {
+    name: "timeline",
+    summary: "Show what has happened to a snapshot or claim, how long each step took, and whose time it was.",
+    kind: "tool",
+    load: () => import("./commands/timeline.ts"),
+  },
+  {
     name: "gather",
     summary: "Collect objects, logs and metrics of all components for support, without secret data.",
     kind: "tool",

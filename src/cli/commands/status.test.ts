@@ -45,6 +45,16 @@ test("a snapshot whose controller does not run needs a person: exit code 1, the 
   assert.match(said(), /^ {4}> snapkeep install --/m);
 });
 
+test("a sidecar that the next snapshot will wait for needs a person before anything waits", async (t) => {
+  const { client, start } = await startHarness(t);
+  await createClaim(client);
+  await leads(client, "snapshot-controller-leader", "controller-0");
+  const { code, said } = start("status");
+  assert.equal(await code, 1, said());
+  assert.match(said(), /1 thing needs a person/);
+  assert.match(said(), /^Does not work\n {2}csi-snapshotter of driver plain\.example\.com: does not run: there is/m);
+});
+
 test("-n and -l choose the objects, and -o json has them with dates", async (t) => {
   const { client, start } = await startHarness(t);
   await createClaim(client);

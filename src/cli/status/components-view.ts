@@ -3,9 +3,11 @@ import type { KubeObject } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ClusterCopy } from "../explain/cluster-copy.ts";
+import { textOf } from "../explain/finding.ts";
 import { type Component, containerIn, podsOf, type RunningComponent, runningOf, runsInUp } from "../explain/running.ts";
+import type { Problem } from "../install/health-plan.ts";
 import { isReady } from "../install/pods.ts";
-import type { ComponentState, ComponentView } from "./view.ts";
+import type { ComponentState, ComponentView, WaitingView } from "./view.ts";
 
 /** The webhook has no lease: each of its pods answers. */
 const webhookNames = ["webhook", "snapshot-validation-webhook"] as const;
@@ -36,6 +38,23 @@ export function componentsView(
     ...(isServed ? [view({ name: "shared-resource" })] : runsInUp(copy) ? [] : found({ name: "shared-resource" })),
   ];
 }
+
+/** Those that the next snapshot will wait for. Where something waits already, that says it. */
+export const stoppedComponents = (
+  components: readonly ComponentView[],
+  waiting: readonly WaitingView[],
+): readonly Problem[] =>
+  waiting.some(({ code }) => code === "ComponentDown")
+    ? []
+    : components
+        .filter(({ state }) => state === "does not run")
+        .map(({ name, driver, lease }) => ({
+          object: driver === undefined ? name : `${name} of driver ${driver}`,
+          says:
+            lease === undefined
+              ? "does not run: there is neither a lease nor a pod of it"
+              : `does not run: nobody holds ${textOf(lease)}`,
+        }));
 
 const states: Readonly<Record<RunningComponent["state"], ComponentState>> = {
   leads: "leads",

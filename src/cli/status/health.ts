@@ -24,7 +24,6 @@ export interface HealthInput {
   readonly signal: AbortSignal;
 }
 
-export const nothingWrong: Health = { problems: [], notes: [] };
 const workloadKinds = ["Deployment", "DaemonSet"] as const;
 
 /** Undefined installation: none of `snapkeep install` is there. */

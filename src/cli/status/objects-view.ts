@@ -90,11 +90,10 @@ const shared = ({ cause, says }: Explanation): string =>
   cause === "ComponentDown" || cause === "WebhookDown" || cause === "KnownDefect" ? says : "";
 
 /** A claim without a pod, of a class that binds when a pod is scheduled, is as it should be: nobody has to do anything about it. */
-const verdictOf = ({ cause, actor, verdict, at, chain }: Explanation): WaitingView["verdict"] =>
-  verdict !== "waits" &&
-  !(cause === "WaitsForNode" && actor === "user" && chain.length === 1 && at === chain[0]?.object)
-    ? "stuck"
-    : "waits";
+function verdictOf({ cause, actor, verdict, at, chain }: Explanation): WaitingView["verdict"] {
+  const isUnused = cause === "WaitsForNode" && actor === "user" && chain.length === 1 && at === chain[0]?.object;
+  return verdict === "good" || isUnused ? "waits" : verdict;
+}
 
 function viewOf(group: readonly Explanation[]): readonly WaitingView[] {
   const [oldest, ...others] = group.toSorted((a, b) => ageOf(a) - ageOf(b));

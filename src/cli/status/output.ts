@@ -52,17 +52,13 @@ export function screenText(view: StatusView, shape: Screen): string {
       view.objects.map(({ kind, count, phases }) => [pluralOf(kind), String(count), phasesText(phases)]),
       shape,
     ),
-    ...waitingLines(
-      "Needs a person",
-      view.waiting.filter(({ verdict }) => verdict === "stuck"),
-      nowMs,
-      shape,
-    ),
-    ...waitingLines(
-      "Waits",
-      view.waiting.filter(({ verdict }) => verdict === "waits"),
-      nowMs,
-      shape,
+    ...sections.flatMap(([verdict, title]) =>
+      waitingLines(
+        title,
+        view.waiting.filter((group) => group.verdict === verdict),
+        nowMs,
+        shape,
+      ),
     ),
     ...sentences(
       "Does not work",
@@ -75,6 +71,12 @@ export function screenText(view: StatusView, shape: Screen): string {
     .join("");
 }
 
+const sections: readonly (readonly [WaitingView["verdict"], string])[] = [
+  ["stuck", "Needs a person"],
+  ["unknown", "Cannot be judged"],
+  ["waits", "Waits"],
+];
+
 function titleLines(
   { verdict, needsPerson, waiting, namespace, server }: StatusView,
   shape: Screen,
@@ -84,6 +86,7 @@ function titleLines(
   const says = {
     good: "everything is as it should be",
     waits: `nothing is wrong; ${count} ${count === 1 ? "object waits" : "objects wait"}`,
+    unknown: "some objects cannot be judged, and nothing is wrong with the others",
     stuck: `${needsPerson} ${needsPerson === 1 ? "thing needs" : "things need"} a person`,
   }[verdict];
   return folded(`${server}${where}: ${says}`, "", shape);

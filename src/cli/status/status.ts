@@ -3,13 +3,13 @@ import type { KindName } from "../../api/kinds.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { Connection } from "../../runtime/connect.ts";
 import type { ClusterCopy } from "../explain/cluster-copy.ts";
-import type { Verdict } from "../explain/explain.ts";
+import { explainedKinds } from "../explain/explain.ts";
 import { liveReader } from "../explain/live-reader.ts";
 import { runsInUp } from "../explain/running.ts";
 import type { Health } from "../install/health-plan.ts";
-import { componentsView } from "./components-view.ts";
+import { componentsView, stoppedComponents } from "./components-view.ts";
 import { driverNames, driversView } from "./drivers-view.ts";
-import { healthOf, nothingWrong } from "./health.ts";
+import { healthOf } from "./health.ts";
 import { createListedCopy, type ListedCopy } from "./listed-copy.ts";
 import { objectsView, type Selection } from "./objects-view.ts";
 import { definitionsView, webhooksView } from "./surroundings-view.ts";
@@ -27,14 +27,26 @@ export interface StatusInput {
 export async function readStatus({ api, server, version, selection, signal, now }: StatusInput): Promise<StatusView> {
   const { namespace } = selection;
   const copy = createListedCopy(liveReader(api), { namespace, kinds: ofUsers }, signal);
-  const looking: Looking = { copy, place: { server, namespace }, selection, now };
-  const view = await settledView(looking, nothingWrong);
-  if (runsInUp(copy)) return view;
-  // Pods and Events are read by now, or are read for it.
-  copy.list("Event");
+  for (const kind of askedFirst) copy.list(kind);
   await copy.readMissing();
-  return settledView(looking, await healthOf({ api, copy, version, nowMs: now(), signal }));
+  const view = await settledView({ copy, place: { server, namespace }, selection, now });
+  return runsInUp(copy) ? view : withHealth(view, await healthOf({ api, copy, version, nowMs: now(), signal }));
 }
+
+/** Nearly every answer needs them, so all are read at once. Others are read when a decision asks for them. */
+const askedFirst: readonly KindName[] = [
+  ...explainedKinds,
+  "VolumeSnapshotClass",
+  "PersistentVolume",
+  "StorageClass",
+  "CSIDriver",
+  "CSINode",
+  "Lease",
+  "Pod",
+  "Event",
+  "ValidatingWebhookConfiguration",
+  "MutatingWebhookConfiguration",
+];
 
 const ofUsers: ReadonlySet<KindName> = new Set(["VolumeSnapshot", "PersistentVolumeClaim"]);
 
@@ -48,9 +60,9 @@ interface Looking {
 /** Each round reads what the one before has asked for. */
 const roundsMax = 10;
 
-export async function settledView({ copy, place, selection, now }: Looking, health: Health): Promise<StatusView> {
+export async function settledView({ copy, place, selection, now }: Looking): Promise<StatusView> {
   for (let round = 1; ; round++) {
-    const view = viewOf(copy, place, selection, health, now());
+    const view = viewOf(copy, place, selection, now());
     if (!(await copy.readMissing()) || round === roundsMax) return view;
   }
 }
@@ -58,17 +70,17 @@ export async function settledView({ copy, place, selection, now }: Looking, heal
 type Place = Pick<StatusView, "server" | "namespace">;
 
 /** Pure, but for what the copy notes to be read. */
-function viewOf(copy: ClusterCopy, place: Place, selection: Selection, health: Health, nowMs: Millis): StatusView {
+function viewOf(copy: ClusterCopy, place: Place, selection: Selection, nowMs: Millis): StatusView {
   const drivers = driverNames(copy);
   const components = componentsView(copy, drivers, nowMs);
   const { objects, waiting } = objectsView(copy, selection, drivers, nowMs);
-  const stuck = waiting.filter(({ verdict }) => verdict === "stuck").length;
-  const needsPerson = stuck + health.problems.length;
-  const verdict: Verdict = needsPerson > 0 ? "stuck" : waiting.length > 0 ? "waits" : "good";
+  const problems = stoppedComponents(components, waiting);
+  const needsPerson = waiting.filter(({ verdict }) => verdict === "stuck").length + problems.length;
   return {
     nowMs,
     ...place,
-    verdict,
+    verdict:
+      needsPerson > 0 ? "stuck" : (worst.find((each) => waiting.some(({ verdict }) => verdict === each)) ?? "good"),
     needsPerson,
     components,
     webhooks: webhooksView(copy),
@@ -76,10 +88,20 @@ function viewOf(copy: ClusterCopy, place: Place, selection: Selection, health: H
     drivers: driversView(copy, components),
     objects,
     waiting,
-    problems: health.problems,
-    notRead: [...notReadOf(copy), ...health.notes],
+    problems,
+    notRead: notReadOf(copy),
   };
 }
+
+const worst = ["unknown", "waits"] as const;
+
+const withHealth = (view: StatusView, { problems, notes }: Health): StatusView => ({
+  ...view,
+  verdict: problems.length > 0 ? "stuck" : view.verdict,
+  needsPerson: view.needsPerson + problems.length,
+  problems: [...view.problems, ...problems],
+  notRead: [...view.notRead, ...notes],
+});
 
 /** Kinds that are only served where somebody wants them say nothing by their absence. */
 const notReadOf = (copy: ClusterCopy): readonly string[] =>

@@ -12,7 +12,7 @@ export interface StatusView {
   readonly server: string;
   /** Undefined: objects of all namespaces. */
   readonly namespace: string | undefined;
-  readonly verdict: Exclude<Verdict, "unknown">;
+  readonly verdict: Verdict;
   /** How many things a person has to look at. */
   readonly needsPerson: number;
   readonly components: readonly ComponentView[];
@@ -83,7 +83,7 @@ export interface PhasesView {
 /** Objects that wait for one reason; the oldest stands for all. */
 export interface WaitingView {
   readonly code: Cause;
-  readonly verdict: Extract<Verdict, "waits" | "stuck">;
+  readonly verdict: Exclude<Verdict, "good">;
   readonly actor: Actor;
   readonly count: number;
   readonly objects: readonly WaitingObject[];
