@@ -9,6 +9,7 @@ import { startCommand } from "../command-line.ts";
 import { eventually } from "../csi-sockets.ts";
 import { tool } from "./harness/tools.ts";
 
+const root = resolve(import.meta.dirname, "../..");
 const kubectl = await tool("kubectl");
 let up: ReturnType<typeof startCommand>;
 let kubeconfig = "";
@@ -16,7 +17,7 @@ let kubeconfig = "";
 /** In a shell, which ends at the first command that fails. */
 async function pasted(commands: string): Promise<string> {
   const env = { PATH: `${dirname(kubectl)}:${process.env.PATH}`, HOME: dirname(kubeconfig), KUBECONFIG: kubeconfig };
-  const { stdout } = await promisify(execFile)("sh", ["-euc", commands], { env, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)("sh", ["-euc", commands], { env, cwd: root, timeout: 60_000 });
   return stdout;
 }
 
@@ -38,8 +39,18 @@ describe("the first minutes", () => {
     assert.equal(await pasted(/echo spoiled > (.*)/.exec(printed)?.[1]?.replace(/^/, "cat ") ?? ""), "spoiled\n");
   });
 
+  test("docs/start.md: the same by take, restore, get and delete, without manifests", async () => {
+    const text = readFileSync(resolve(root, "docs/start.md"), "utf8");
+    const [, block = ""] = /\nThe same without manifests[\s\S]*?\n```\n([\s\S]*?)```/.exec(text) ?? [];
+    const said = await pasted(block);
+    assert.match(said, /\/tuesday-noon ready, \S+ after \d+\.\d s\n/);
+    assert.match(said, /\/from-noon bound to volume pvc-\S+ after/);
+    assert.match(said, /^tuesday-noon +ready .* data +-$/m);
+    assert.match(said, /\/tuesday-noon gone after \d+\.\d s\n$/);
+  });
+
   test("docs/start.md: a claim waits for its snapshot, says so, and is bound when the snapshot is taken", async () => {
-    const text = readFileSync(resolve(import.meta.dirname, "../../docs/start.md"), "utf8");
+    const text = readFileSync(resolve(root, "docs/start.md"), "utf8");
     const [, section = ""] = /\n## Claims of your own\n([\s\S]*?)\n## /.exec(text) ?? [];
     const [waits, taken, ...more] = [...section.matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
     assert.deepEqual(more, []);
