@@ -4,14 +4,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { ManifestObject } from "../src/api/manifests/component.ts";
+import { installationLabel } from "../src/api/manifests/component.ts";
 import { claimConfiguration, snapshotConfigurationName } from "../src/api/manifests/webhook-configurations.ts";
 import { isObject, type JsonObject, type JsonValue } from "../src/base/json.ts";
 import { realWorld } from "../src/base/world.ts";
 import { installationOf } from "../src/cli/deploy.ts";
 import { at, listAt, nameOf } from "../src/cli/install/fields.ts";
-import { installationLabel } from "../src/cli/install/ownership.ts";
 import { isPodOf } from "../src/cli/install/pods.ts";
 import { createResources, type Resources } from "../src/cli/install/resources.ts";
+import { waitUntilServed } from "../src/cli/install/rollout.ts";
 import {
   describe,
   electionsOf,
@@ -88,6 +89,42 @@ export const secretIn = (namespace: string) => ({
 const serviceIn = (namespace: string) => ({ namespace, name: "snapshot-validation-service" });
 export const claimsFor = (namespace: string): ManifestObject =>
   claimConfiguration({ client: { service: serviceIn(namespace) } }) as unknown as ManifestObject;
+
+/** The definitions of cert-manager's kinds that an installation uses; its controllers are not there. */
+const certManagerCrds = (["Issuer", "Certificate"] as const).map((kind) => {
+  const plural = `${kind.toLowerCase()}s`;
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.cert-manager.io` },
+    spec: {
+      group: "cert-manager.io",
+      scope: "Namespaced",
+      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+});
+export const withCertManager: SetUp = async (session) => {
+  for (const crd of certManagerCrds) await apply(session, crd);
+  await waitUntilServed(session.resources, certManagerCrds, {
+    world: realWorld,
+    signal: new AbortController().signal,
+    msMax: 30_000,
+    progress: () => undefined,
+  });
+};
+export const installedWithCertManager: SetUp = async (session) => {
+  await withCertManager(session);
+  await must(session.install("--apply", `--namespace=${session.one}`, "--certificates=cert-manager"));
+};
+export async function withoutCertManager({ resources }: RowSession): Promise<void> {
+  for (const crd of certManagerCrds) {
+    const stored = await resources.read(crd);
+    if (stored !== undefined) await resources.remove(stored);
+  }
+}
 
 export const nothing: SetUp = async () => undefined;
 

@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import type { ManifestObject } from "../src/api/manifests/component.ts";
+import { installationLabel } from "../src/api/manifests/component.ts";
 import { isFault } from "../src/base/fault.ts";
 import { isObject, type JsonObject } from "../src/base/json.ts";
 import { at } from "../src/cli/install/fields.ts";
-import { installationLabel } from "../src/cli/install/ownership.ts";
 import { describe, partsWithSecrets } from "../src/cli/install/selection.ts";
 import * as states from "./install-states.ts";
 import {
@@ -141,6 +141,33 @@ const stuckWords = (before: string, after: string): readonly RegExp[] => [
   new RegExp(`${before}Pod \\S+one/without-volume: FailedMount: no such volume${after}`, "m"),
 ];
 
+async function renewedBy(session: RowSession, who: "self" | "cert-manager"): Promise<void> {
+  const { resources, one } = session;
+  const configuration = await resources.read(states.validation);
+  const certificate = {
+    apiVersion: "cert-manager.io/v1",
+    kind: "Certificate",
+    metadata: { namespace: one, name: "snapshot-validation" },
+  };
+  const found = {
+    injects: at(configuration, "metadata", "annotations", "cert-manager.io/inject-ca-from"),
+    certificate: (await resources.read(certificate)) !== undefined,
+    secret: (await resources.read(states.secretIn(one))) !== undefined,
+    renews: JSON.stringify(await resources.read(webhookIn(one))).includes("--certificate-secret="),
+  };
+  assert.deepEqual(
+    found,
+    who === "self"
+      ? { injects: undefined, certificate: false, secret: true, renews: true }
+      : { injects: `${one}/snapshot-validation`, certificate: true, secret: false, renews: false },
+  );
+}
+const webhookIn = (namespace: string) => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { namespace, name: "snapshot-validation-deployment" },
+});
+
 /** Each row is a state of the cluster, with what each command does. */
 const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<string, Expected>>])[] = [
   [
@@ -158,6 +185,10 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
       "--uninstall -n ONE": unchanged(1, none),
       "--uninstall --dry-run -n ONE": unchanged(1, none),
       "--apply -n ONE --admission-claims": done(claimsRefuse, /^MutatingWebhookConfiguration claim-\S+ applied$/m),
+      "--apply -n ONE --certificates=cert-manager": unchanged(
+        1,
+        /does not serve Issuer .*install cert-manager.*SNAP-809\]/,
+      ),
       "--apply -n ONE --components=snapshot-controller --admission-claims": unchanged(2, /needs the webhook/),
       "certs --apply --namespace=ONE": { code: 1, says: [/ONE|namespaces? \S*one/], changesNothing: true },
       "webhook promote": unchanged(1, /there is no ValidatingWebhookConfiguration .*; install the webhook first/),
@@ -223,6 +254,30 @@ const table: readonly (readonly [string, InstallRow["setUp"], Readonly<Record<st
       "--diff -n ONE": unchanged(0, /as this release would install it/),
       "webhook promote": unchanged(1, /a valid VolumeSnapshot is refused .*snapkeep webhook promote --demote allows/),
       "webhook promote --demote": done((s) => policyIs(s, "Ignore"), /has failurePolicy Ignore now/),
+    },
+  ],
+  [
+    "has cert-manager",
+    states.withCertManager,
+    {
+      "--apply -n ONE": done((s) => renewedBy(s, "self")),
+      "--apply -n ONE --certificates=cert-manager": done((s) => renewedBy(s, "cert-manager")),
+    },
+  ],
+  [
+    "has an installation whose certificate cert-manager renews",
+    states.installedWithCertManager,
+    {
+      "--apply -n ONE": done((s) => renewedBy(s, "cert-manager")),
+      "--diff -n ONE": unchanged(0, /as this release would install it/),
+      "--diff -n ONE --certificates=self": unchanged(0, /^~ Deployment \S+\/snapshot-validation-deployment$/m),
+      "--apply -n ONE --admission-claims --timeout=2s": {
+        code: 1,
+        says: [/claim-\S+: has no caBundle yet/],
+        after: (s) => claimsRefuse(s, "Ignore"),
+      },
+      "certs --apply --namespace=ONE": unchanged(0, /is renewed by cert-manager; nothing to do/),
+      "--uninstall -n ONE": done(isGone, /^deletes: Certificate \S+\/snapshot-validation$/m),
     },
   ],
   [
@@ -543,5 +598,6 @@ export async function playInstallRow(row: InstallRow, session: InstallSession, p
     await row.after?.(own);
   } finally {
     await cleanUp(own);
+    await states.withoutCertManager(own);
   }
 }

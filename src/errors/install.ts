@@ -44,4 +44,9 @@ export const installErrorRows = {
     why: "ValidatingAdmissionPolicies are evaluated by the API server from Kubernetes 1.30 on. An older one would leave the rules out.",
     fix: "install with --admission=webhook, or upgrade the cluster first",
   },
+  "SNAP-809": {
+    title: "The cluster has no cert-manager",
+    why: "With --certificates=cert-manager the pods of the webhook wait for a Secret that only cert-manager makes.",
+    fix: "install cert-manager first, or let the webhook renew its certificate with --certificates=self",
+  },
 } as const satisfies Record<string, ErrorRow>;

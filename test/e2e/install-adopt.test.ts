@@ -1,8 +1,8 @@
 /** `snapkeep install` on a real API server that has a webhook configuration with an address in place of a Service. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { installationLabel } from "../../src/api/manifests/component.ts";
 import { snapshotConfiguration, snapshotConfigurationName } from "../../src/api/manifests/webhook-configurations.ts";
-import { installationLabel } from "../../src/cli/install/ownership.ts";
 import { startCommand } from "../command-line.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
 import { useControlPlane } from "./harness/shared.ts";

@@ -33,6 +33,9 @@ export interface ManifestObject {
   };
 }
 
+/** The namespace of the installation that an object belongs to. */
+export const installationLabel = "snapkeep.dev/installation";
+
 /** A file of a component, and the objects in it. */
 export interface ManifestFile {
   readonly path: string;

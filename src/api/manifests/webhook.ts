@@ -1,6 +1,9 @@
 /** The webhook in a cluster, under the names of the requirement document. */
+
+import type { JsonObject } from "../../base/json.ts";
 import { allowListRight } from "./allow-lists.ts";
-import type { Addition, ComponentRow, Installation, ManifestObject } from "./component.ts";
+import { certManagerObjects, injected } from "./cert-manager.ts";
+import type { Addition, ComponentRow, Installation, ManifestFile, ManifestObject } from "./component.ts";
 import { leaseRights } from "./rights.ts";
 import {
   claimConfiguration,
@@ -27,6 +30,14 @@ const [port, statusPort] = [8_443, 8_080];
 const placeIn = ({ namespace }: Installation): WebhookPlace => ({
   client: { service: { namespace, name: names.service } },
 });
+
+/** Where cert-manager renews, it also writes the caBundle. */
+const configured = ({ certificates, namespace }: Installation, draft: JsonObject): readonly [ManifestObject] => [
+  (certificates === "self" ? draft : injected(draft, namespace)) as unknown as ManifestObject,
+];
+
+const certificateFiles = ({ certificates, namespace }: Installation): readonly ManifestFile[] =>
+  certificates === "self" ? [] : [{ path: "certificates.yaml", objects: certManagerObjects({ namespace, ...names }) }];
 
 export const webhookRow: ComponentRow = {
   name: "webhook",
@@ -110,23 +121,20 @@ export const webhookRow: ComponentRow = {
   service: { name: names.service, port: 443, targetPort: "https" },
   certificateSecret: names.secret,
   others: (installation) => [
-    { path: "snapshots.yaml", objects: [snapshotConfiguration(placeIn(installation)) as unknown as ManifestObject] },
+    ...certificateFiles(installation),
+    { path: "snapshots.yaml", objects: configured(installation, snapshotConfiguration(placeIn(installation))) },
   ],
   additions: (installation): readonly Addition[] => [
     {
       folder: "claims",
       why: "Checks the data sources of claims. Apply it when the webhook is ready: claims with a data source are refused while it is not.",
-      files: [
-        { path: "claims.yaml", objects: [claimConfiguration(placeIn(installation)) as unknown as ManifestObject] },
-      ],
+      files: [{ path: "claims.yaml", objects: configured(installation, claimConfiguration(placeIn(installation))) }],
     },
     {
       folder: "shares",
       why: "Checks the names of SharedSecrets and SharedConfigMaps, and that pods mount them read-only. While the webhook is down, the shared-resource driver refuses the same.",
       neededBy: ["shared-resource", "shared-resource-controller"],
-      files: [
-        { path: "shares.yaml", objects: [shareConfiguration(placeIn(installation)) as unknown as ManifestObject] },
-      ],
+      files: [{ path: "shares.yaml", objects: configured(installation, shareConfiguration(placeIn(installation))) }],
     },
     {
       folder: "on-control-plane",

@@ -13,6 +13,7 @@ import { connected } from "../connected.ts";
 import { installationOf, yamlDocuments } from "../deploy.ts";
 import { admissionModes, componentsFor, hasPolicies, isPolicyObject, unservedPolicies } from "../install/admission.ts";
 import { applyAll } from "../install/apply.ts";
+import { certificateModes, certificateObjects, certificatesOf, unservedCertificates } from "../install/certificates.ts";
 import { findDrift } from "../install/drift.ts";
 import type { Drift, DriftPlan } from "../install/drift-plan.ts";
 import { findProblems } from "../install/health.ts";
@@ -74,6 +75,10 @@ const flags = {
   admission: oneOf(admissionModes, {
     default: "webhook",
     help: "Who enforces the rules for snapshots: the webhook, the API server with ValidatingAdmissionPolicies (Kubernetes 1.30 or newer; the webhook is not installed), or both. An installation that has policies keeps them without this flag.",
+  }),
+  certificates: oneOf(certificateModes, {
+    default: "auto",
+    help: "Who renews the webhook's certificate and writes each caBundle: the webhook itself (self), or cert-manager, which the cluster must have. auto: as it is installed, and self at first.",
   }),
   components: list({
     default: defaultComponents,
@@ -138,6 +143,10 @@ export const command = defineCommand({
       does: "Also check the data sources of claims, once the webhook is ready",
       line: "snapkeep install --apply --admission-claims",
     },
+    {
+      does: "Leave the webhook's certificate to cert-manager",
+      line: "snapkeep install --apply --certificates=cert-manager",
+    },
     { does: "Install without a webhook", line: "snapkeep install --apply --admission=policies" },
     { does: "Fail in CI if the cluster differs", line: "snapkeep install --check" },
     { does: "See what an uninstallation would delete", line: "snapkeep install --uninstall --dry-run" },
@@ -174,7 +183,8 @@ export const command = defineCommand({
     if (!options.print) return inCluster(input, installation);
     const { admission, admissionClaims: claims } = options;
     const names = componentsFor(admission, options.components);
-    const plan = planFor(names, installation, { claims, policies: hasPolicies(admission) });
+    const certificates = certificatesOf(options.certificates, undefined, installation);
+    const plan = planFor(names, { ...installation, certificates }, { claims, policies: hasPolicies(admission) });
     out.write(yamlDocuments(objectsOf(plan)));
     return 0;
   },
@@ -210,24 +220,25 @@ const inCluster = (input: Input, installation: Installation): Promise<number> =>
     return 0;
   });
 
-const runsInUp = async ({ read }: Pick<Resources, "read">): Promise<boolean> =>
-  isOfUp(
-    await read({
-      apiVersion: "admissionregistration.k8s.io/v1",
-      kind: "ValidatingWebhookConfiguration",
-      metadata: { name: snapshotConfigurationName },
-    }),
-  );
+const validation: ManifestObject = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: snapshotConfigurationName },
+};
+
+const runsInUp = async ({ read }: Pick<Resources, "read">): Promise<boolean> => isOfUp(await read(validation));
 
 /**
  * What is stored of the configuration for claims is kept in step with the webhook that it asks, and stored policies with the controller: they
  * come with it, and go with it.
  */
 async function plannedFor(
-  { components, admission, admissionClaims }: Input["options"],
-  installation: Installation,
+  { components, admission, admissionClaims, certificates }: Input["options"],
+  chosen: Installation,
   { read, serves }: Resources,
 ): Promise<InstallPlan> {
+  const stored = await read(validation);
+  const installation = { ...chosen, certificates: certificatesOf(certificates, stored, chosen) };
   const names = componentsFor(admission, components);
   const whole = planFor(names, installation, { claims: true, policies: true });
   const isStored = async (objects: readonly ManifestObject[]): Promise<boolean> =>
@@ -235,6 +246,8 @@ async function plannedFor(
   const policies = whole.objects.filter(isPolicyObject);
   for (const policy of hasPolicies(admission) ? policies : [])
     if (!(await serves(policy))) throw new Fault("FailedPrecondition", unservedPolicies(policy.kind));
+  for (const object of certificates === "cert-manager" ? certificateObjects(whole) : [])
+    if (!(await serves(object))) throw new Fault("FailedPrecondition", unservedCertificates(object.kind));
   return planFor(names, installation, {
     claims: admissionClaims || (await isStored(whole.objects.filter(refusesUntilReady))),
     policies: hasPolicies(admission) || (names.includes("snapshot-controller") && (await isStored(policies))),

@@ -10,7 +10,7 @@ import { isTrusted, withLivePolicy, withoutRefusals } from "./live-policy.ts";
 import { labelled } from "./ownership.ts";
 import { readForApply, servedIn } from "./read.ts";
 import type { Resources } from "./resources.ts";
-import { type Waiting, waitUntilGone, waitUntilReady, waitUntilServed } from "./rollout.ts";
+import { type Waiting, waitUntilGone, waitUntilReady, waitUntilServed, waitUntilTrusted } from "./rollout.ts";
 import { describe, type InstallPlan } from "./selection.ts";
 import { withServices } from "./webhook-address.ts";
 
@@ -60,6 +60,7 @@ async function applyWhenReady(object: ManifestObject, plan: InstallPlan, context
   if (!isTrusted(stored)) {
     await resources.apply(withoutRefusals(object));
     await makeCertificates(plan, context);
+    await waitUntilTrusted(resources, [object], context.waiting);
   }
   await resources.apply(withLivePolicy(object, stored));
   say(`${describe(object)} applied`);
@@ -99,6 +100,7 @@ async function applyCrd(judged: Found, { resources, keepsCrds }: ApplyContext): 
 async function makeCertificates({ rows, installation }: InstallPlan, context: ApplyContext): Promise<void> {
   const { api, resources, waiting, say } = context;
   const { world, signal } = waiting;
+  if (installation.certificates !== "self") return;
   for (const row of rows) {
     const { certificateSecret: name, service } = row;
     if (name === undefined || service === undefined) continue;

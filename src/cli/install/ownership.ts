@@ -4,13 +4,11 @@
  * the namespace of the bound service account is the namespace of the installation. Whatever has the label of snapkeep in the namespaces of
  * the installation is its own; objects of the whole cluster whose component has no binding any more are nobody's. Pure.
  */
-import type { Installation, ManifestObject } from "../../api/manifests/component.ts";
+import { type Installation, installationLabel, type ManifestObject } from "../../api/manifests/component.ts";
 import { ownedLabel, versionAnnotation } from "../../api/manifests/objects.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { annotationOf, at, labelOf, listAt, nameOf, namespaceIn } from "./fields.ts";
 import { isOfUp, upOwner } from "./up-cluster.ts";
-
-export const installationLabel = "snapkeep.dev/installation";
 
 export type Ownership =
   | { readonly kind: "absent" }

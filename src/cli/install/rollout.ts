@@ -6,6 +6,7 @@ import type { World } from "../../base/world.ts";
 import { at } from "./fields.ts";
 import { readPods } from "./health.ts";
 import { podProblems } from "./health-plan.ts";
+import { isTrusted } from "./live-policy.ts";
 import type { Resources } from "./resources.ts";
 import { rolloutProblem } from "./rollout-problem.ts";
 import { describe } from "./selection.ts";
@@ -53,6 +54,9 @@ export const waitUntilServed = (resources: Resources, crds: readonly ManifestObj
 
 export const waitUntilGone = (resources: Resources, objects: readonly ManifestObject[], waiting: Waiting) =>
   waitFor(resources, objects, (object) => (object === undefined ? undefined : "is still being deleted"), waiting);
+
+export const waitUntilTrusted = (resources: Resources, configurations: readonly ManifestObject[], waiting: Waiting) =>
+  waitFor(resources, configurations, (stored) => (isTrusted(stored) ? undefined : "has no caBundle yet"), waiting);
 
 export const waitUntilReady = (resources: Resources, objects: readonly ManifestObject[], waiting: Waiting) =>
   waitFor(

@@ -52,6 +52,46 @@ test("the configuration for shares comes with the components that need it", () =
   assert.ok(!names("webhook", "shared-resource").includes(claims));
 });
 
+test("where cert-manager renews, the webhook has neither the flag nor a right for it", () => {
+  const planned = (certificates: "self" | "cert-manager") =>
+    planFor(["webhook", "shared-resource"], installationOf("1.2.3", { namespace: "one", certificates }), {
+      claims: true,
+    });
+  const textOf = (plan: ReturnType<typeof planFor>, kind: RegExp): string =>
+    JSON.stringify(plan.objects.filter((object) => kind.test(object.kind)));
+  const [self, other] = [planned("self"), planned("cert-manager")];
+  for (const [kind, words] of [
+    [/^Deployment$/, "--certificate-secret=snapshot-validation-secret"],
+    [/^ClusterRole$/, "mutatingwebhookconfigurations"],
+    [/^Role$/, "snapshot-validation-secret"],
+    [/^Role$/, "snapshot-webhook-certificates"],
+  ] as const)
+    assert.deepEqual(
+      [textOf(self, kind), textOf(other, kind)].map((text) => text.includes(words)),
+      [true, false],
+    );
+  const names = ({ objects }: ReturnType<typeof planFor>) =>
+    objects.filter(({ apiVersion }) => apiVersion.startsWith("cert-manager.io/")).map(describe);
+  assert.deepEqual(names(self), []);
+  assert.deepEqual(names(other), [
+    "Issuer one/snapshot-validation-self-signed",
+    "Certificate one/snapshot-validation-authority",
+    "Issuer one/snapshot-validation-authority",
+    "Certificate one/snapshot-validation",
+  ]);
+  const configurations = other.objects.filter(({ kind }) => kind.endsWith("WebhookConfiguration"));
+  assert.equal(configurations.length, 3);
+  for (const object of configurations)
+    assert.equal(
+      annotationOf(object as unknown as JsonObject, "cert-manager.io/inject-ca-from"),
+      "one/snapshot-validation",
+    );
+  assert.deepEqual(
+    electionsOf(other).map(({ lease }) => describe(lease)),
+    [],
+  );
+});
+
 test("objects come in the order in which they are applied", () => {
   const plan = planIn("one", "snapshot-controller", "directory-driver");
   const kinds = objectsOf(plan).map(({ kind }) => kind);

@@ -1,5 +1,6 @@
 /** What `install --check` finds wrong with the installations of a cluster, from the lists that `status` has read anyway. */
 import type { ManifestObject } from "../../api/manifests/component.ts";
+import { installationLabel } from "../../api/manifests/component.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
 import type { KubeObject } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
@@ -12,7 +13,6 @@ import { isSelected } from "../explain/cluster-copy.ts";
 import { labelOf, nameOf, namespaceIn } from "../install/fields.ts";
 import { findProblems } from "../install/health.ts";
 import type { Health } from "../install/health-plan.ts";
-import { installationLabel } from "../install/ownership.ts";
 import { createResources } from "../install/resources.ts";
 import { isWorkload, planFor } from "../install/selection.ts";
 

@@ -3,6 +3,7 @@
  * version was read: somebody else who writes at the same time is not overwritten.
  */
 import { draftOf } from "../../../api/builders.ts";
+import { injectAnnotation } from "../../../api/manifests/cert-manager.ts";
 import {
   claimConfigurationName,
   shareConfigurationName,
@@ -42,6 +43,10 @@ export interface Stored {
 
 /** cert-manager writes it to each Secret that it keeps. */
 const certManagerAnnotation = "cert-manager.io/certificate-name";
+/** The Secret may be yet to come. */
+const isInjected = (configuration: Configuration, endpoint: Endpoint): boolean =>
+  configuration.metadata.annotations?.[injectAnnotation] !== undefined &&
+  trustFacts(configuration, endpoint).length > 0;
 
 /** Both the usual names and those of the requirement document's Deployment. */
 const files = {
@@ -168,7 +173,7 @@ export function factsOf(stored: Stored, found: readonly Configuration[], endpoin
     next: stored.next && authorityFacts(stored.next.certificate, stored.next.key),
     earlier: certificatesIn(stored.earlier),
     webhooks: found.flatMap((configuration) => trustFacts(configuration, endpoint)),
-    renewedBy: stored.renewedBy,
+    renewedBy: stored.renewedBy ?? (found.some((one) => isInjected(one, endpoint)) ? "cert-manager" : undefined),
   };
 }
 
