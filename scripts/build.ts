@@ -4,7 +4,8 @@
  */
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
+import { bundling, partsFolder } from "./bundling.ts";
 import { bundledPackages, thirdPartyNotices } from "./notices.ts";
 import { spdx } from "./sbom.ts";
 import { sourceOf } from "./source.ts";
@@ -12,24 +13,9 @@ import { sourceOf } from "./source.ts";
 const root = resolve(import.meta.dirname, "..");
 const outdir = resolve(root, process.argv[2] ?? "dist");
 const program = resolve(outdir, "snapkeep.js");
-const partsFolder = "parts";
 const { version, devDependencies } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
   version: string;
   devDependencies: { node: string };
-};
-
-/**
- * Importing node:http makes Node look at everything it exports, and one look at its WebSocket loads undici: 13 MB in every
- * process, for nothing we use. Asking for the module itself looks at nothing.
- */
-const httpUnlookedAt: Plugin = {
-  name: "http-unlooked-at",
-  setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^node:http$/ }, ({ path }) => ({ path, namespace: "asked-for" }));
-    onLoad({ filter: /.*/, namespace: "asked-for" }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
-    }));
-  },
 };
 
 // Their names say what is in them: those of an earlier build would stay.
@@ -37,24 +23,7 @@ rmSync(resolve(outdir, partsFolder), { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: [{ in: resolve(root, "src/main.ts"), out: `${partsFolder}/main` }],
   outdir,
-  chunkNames: `${partsFolder}/[name]-[hash]`,
-  bundle: true,
-  splitting: true,
-  platform: "node",
-  target: "node24",
-  format: "esm",
-  minifySyntax: true,
-  minifyWhitespace: true,
-  legalComments: "linked",
-  plugins: [httpUnlookedAt],
-  // grpc-js would load it to serve its own statistics, which nobody asks it for.
-  external: ["@grpc/proto-loader"],
-  // Some packages are CommonJS inside and ask for Node's own modules with require.
-  banner: {
-    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
-  },
-  metafile: true,
-  logLevel: "warning",
+  ...bundling,
   absWorkingDir: root,
 });
 const bundled = Object.values(metafile.outputs).flatMap(({ inputs }) =>

@@ -119,8 +119,11 @@ test("the build names every package it has bundled, with version and licence tex
   assert.ok(packageFile.files.includes("dist"));
 });
 
-test("npm pack always builds the program first", () =>
-  assert.equal(packageFile.scripts.prepack, packageFile.scripts.build));
+test("npm pack always builds the program and the library first", () => {
+  const { prepack, build, "build:library": library } = packageFile.scripts;
+  const programs = (line: string) => line.match(/scripts\/build[\w-]*\.ts/g);
+  assert.deepEqual(programs(prepack), [...(programs(build) ?? []), ...(programs(library) ?? [])]);
+});
 
 test("the bill of materials names exactly the packages whose code is in the bundle", async () => {
   const { build } = await import("esbuild");

@@ -2,6 +2,7 @@
  * The door of the embedded Kubernetes API server: the only file of this folder that anything outside imports, published as
  * `snapkeep/apiserver`. Plugins do what is not Kubernetes' own, or not kube-apiserver's; the server imports none of them.
  */
+import type { CrdDraft } from "../api/crds/index.ts";
 import type { HttpRequest } from "../base/http.ts";
 import { type Log, silent } from "../base/log.ts";
 import { realWorld, type World } from "../base/world.ts";
@@ -11,10 +12,11 @@ import { administrator } from "./rbac/tokens.ts";
 import type { ServedApi } from "./serve/https.ts";
 import { type AssembledServer, assembleServer, type ServerOptions } from "./server.ts";
 
-export type { CrdDraft } from "../api/crds/index.ts";
 export type { Handler, HttpRequest, HttpResponse } from "../base/http.ts";
 export { createAdmissionWith } from "./admission/admission.ts";
+/** @internal */
 export { conditionsHold } from "./admission/match-conditions.ts";
+/** @internal */
 export type { Webhook } from "./admission/webhook.ts";
 export type {
   Admission,
@@ -34,14 +36,21 @@ export type {
 export type { Plugin } from "./parts.ts";
 export { type ClaimRules, claimRules, claimRulesPlugins } from "./plugins/claim-rules.ts";
 export { volumeBinder } from "./plugins/volume-binder.ts";
+/** @internal */
 export { createAuthorizer } from "./rbac/authorize.ts";
+/** @internal */
 export { parseRequest, verbOf } from "./request.ts";
+/** @internal */
 export { parseLabelSelector } from "./selectors.ts";
 export type { ServedApi } from "./serve/https.ts";
+/** @internal */
 export { kubeconfigText } from "./serve/kubeconfig.ts";
+/** @internal */
 export { internal, Refusal } from "./status.ts";
 
-export interface ApiServerOptions extends Partial<Omit<ServerOptions, "parts">> {
+export interface ApiServerOptions extends Partial<Omit<ServerOptions, "parts" | "definitions">> {
+  /** CustomResourceDefinitions served from the start. The same objects given to many servers share everything made from them. */
+  readonly definitions?: readonly object[];
   /** In their order: of two that say the same, the later one counts. */
   readonly plugins?: readonly Plugin[];
   /** Who sends a request to `handler`; undefined refuses it. Absent: everybody is an administrator (no sockets, no strangers). */
@@ -70,7 +79,13 @@ export interface ApiServer extends Omit<AssembledServer, "handlerFor"> {
 
 export function createApiServer(options: ApiServerOptions = {}): ApiServer {
   const { world = realWorld, log = silent, plugins = [], authenticate = () => administrator } = options;
-  const { handlerFor, ...server } = assembleServer({ ...options, world, log, parts: partsWith(plugins) });
+  const { handlerFor, ...server } = assembleServer({
+    ...options,
+    definitions: options.definitions as readonly CrdDraft[] | undefined,
+    world,
+    log,
+    parts: partsWith(plugins),
+  });
   let stop = async (): Promise<void> => undefined;
   return {
     ...server,

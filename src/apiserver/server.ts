@@ -26,7 +26,7 @@ export interface ServerOptions {
   readonly featureGates?: Readonly<Record<string, boolean>>;
   readonly parts: Parts;
   /** Definitions served from the start. The same objects given to many servers share everything made from them. */
-  readonly definitions?: readonly CrdDraft[];
+  readonly definitions?: readonly CrdDraft[] | undefined;
   /** Whether writes are recorded in metadata.managedFields; apply needs it. */
   readonly managedFields?: boolean;
   readonly historyMax?: number;
