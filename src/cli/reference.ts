@@ -218,7 +218,7 @@ const metricsPage = (loaded: readonly Loaded[]): string =>
 const prefixed = (prefix: string, metrics: MetricTable): MetricTable =>
   Object.fromEntries(Object.entries(metrics).map(([key, row]) => [`${prefix}.${key}`, row]));
 
-const everything = { topology: true, attachments: true, capacity: true };
+const everything = { topology: true, attachments: true, capacity: true, nodeDeployment: true };
 
 const permissionsPage = (): string =>
   page(

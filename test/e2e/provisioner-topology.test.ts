@@ -244,7 +244,7 @@ describe("two nodes and kube-scheduler", () => {
       assert.equal(volumesAt("a") + volumesAt("b"), names.length);
       await Promise.all(names.map((name) => claims.remove(name)));
       assert.equal(volumesAt("a") + volumesAt("b"), 0);
-      const calls = (await connection.client.list("Lease", { namespace })).objects
+      const calls = (await connection.client.list("Lease")).objects
         .map(({ metadata }) => metadata.name)
         .filter((name) => name.endsWith("-create-volume-calls") && name.startsWith("local"));
       assert.deepEqual(calls, ["local-example-com-a-create-volume-calls", "local-example-com-b-create-volume-calls"]);

@@ -124,6 +124,8 @@ export interface DriverNeeds {
   readonly attachments: boolean;
   /** The provisioner publishes its capacity (`--enable-capacity`). */
   readonly capacity: boolean;
+  /** One provisioner on each node (`--node-deployment`). */
+  readonly nodeDeployment?: boolean;
 }
 
 /** A container that runs in the pod of a CSI driver, and the rights that it needs of the driver's service account. */

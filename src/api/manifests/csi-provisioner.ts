@@ -1,7 +1,7 @@
 /** csi-provisioner in the pod of a CSI driver. */
 import { leaseNameFrom } from "../names.ts";
 import type { Right, SidecarRow } from "./component.ts";
-import { eventRight, leaseRights } from "./rights.ts";
+import { eventRight, leaseOfEachNode, leaseRights } from "./rights.ts";
 
 const port = 8_082;
 
@@ -89,10 +89,13 @@ const capacityRules: readonly Right[] = [
 const callsWhy =
   "Of several replicas, the holder of the lease works; calls of CreateVolume are stored in a second one.";
 
+const nodeWhy =
+  "With --node-deployment the provisioner of each node stores its calls in a Lease of its own, whose name ends in the node's.";
+
 export const csiProvisionerRow: SidecarRow = {
   name: "csi-provisioner",
   replaces: "external-provisioner",
-  rights: (driver, { topology, attachments, capacity }) => {
+  rights: (driver, { topology, attachments, capacity, nodeDeployment = false }) => {
     const leaseName = leaseNameFrom(driver);
     return {
       clusterRules: [
@@ -102,6 +105,7 @@ export const csiProvisionerRow: SidecarRow = {
       ],
       namespaceRules: [
         ...leaseRights([leaseName, `${leaseName}-create-volume-calls`.toLowerCase()], callsWhy),
+        ...(nodeDeployment ? [leaseOfEachNode(nodeWhy)] : []),
         ...(capacity ? capacityRules : []),
       ],
     };

@@ -82,10 +82,11 @@ async function sidecarAccount(plane: ControlPlane, component: string, flags: rea
   return shippedSidecarAccount(plane, component, {
     ...(await described(socket)),
     capacity: flags.some((flag) => /^--enable-capacity(=true)?$/.test(flag)),
+    nodeDeployment: flags.some((flag) => /^--node-deployment(=true)?$/.test(flag)),
   });
 }
 
-type Described = Omit<DescribedDriver, "capacity">;
+type Described = Omit<DescribedDriver, "capacity" | "nodeDeployment">;
 const drivers = new Map<string, Promise<Described>>();
 
 /** A driver may start after its sidecars, and says the same as long as it runs. */

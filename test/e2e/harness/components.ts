@@ -59,7 +59,7 @@ export async function startComponent(
 /** What a sidecar reads from its pod: the namespace of the pod. */
 const inPodFlags = (component: string, namespace: string, flags: readonly string[]): readonly string[] =>
   allSidecarRows.some(({ name }) => name === component) &&
-  !flags.some((flag) => /^--leader-election(-namespace=|=false$)/.test(flag))
+  !flags.some((flag) => flag.startsWith("--leader-election-namespace="))
     ? [`--leader-election-namespace=${namespace}`]
     : [];
 

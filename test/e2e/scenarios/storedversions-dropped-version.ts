@@ -13,6 +13,9 @@ import { leftovers, snapshotsOf } from "../harness/snapshots.ts";
 import { until } from "../harness/until.ts";
 import { callsOutside, groundOfV1beta1, snapshotGroup } from "../harness/v1beta1.ts";
 
+/** The lease is somebody's else, so that the standby stands by. */
+const withoutElection = ["--leader-election=false"];
+
 /** A standby in v1beta1 that never leads: another holder has the lease. */
 async function aStandby(place: TestServer): Promise<Daemon> {
   const spec = { holderIdentity: "somebody", leaseDurationSeconds: 3_600, renewTime: "2100-01-01T00:00:00.000000Z" };
@@ -41,7 +44,7 @@ async function startPair(place: TestServer, socket: string) {
   const sent = proxy.record();
   const via = { ...place, kubeconfig };
   const pair = [
-    await startComponent(via, "snapshot-controller"),
+    await startComponent(via, "snapshot-controller", withoutElection),
     await startComponent(via, "csi-snapshotter", [`--csi-address=${socket}`]),
   ];
   return {
@@ -54,7 +57,7 @@ async function startPair(place: TestServer, socket: string) {
 }
 
 async function play([kind]: Combination, place: TestServer): Promise<void> {
-  const controller = await startComponent(place, "snapshot-controller");
+  const controller = await startComponent(place, "snapshot-controller", withoutElection);
   const stand = await snapshotSuiteFor(place, place.connection, await drivers[kind](place.instance));
   const modern = await connect(place.kubeconfig);
   try {
