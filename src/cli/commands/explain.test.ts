@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
 import { createClaim, createSnapshot, startHarness } from "../../../test/command-harness.ts";
 import { startCommand } from "../../../test/command-line.ts";
 import { temporaryFolder } from "../../../test/csi-sockets.ts";
@@ -20,14 +22,14 @@ test("a snapshot that nobody has looked at is stuck because no snapshot-controll
   assert.match(said(), /^ {6}snapkeep install --apply$/m);
 });
 
-test("explain reads the object and what it names by their names, and lists no kind of which a cluster has many", async (t) => {
+test("explain reads one of 10,000 snapshots and what it names by their names, and lists no kind of which a cluster has many", async (t) => {
   const asked: string[] = [];
   const { client, start } = await startHarness(t, {
     beforeRequest: async ({ method, path }) => void asked.push(`${method} ${path}`),
   });
   await createClaim(client);
-  await createSnapshot(client, "monday");
-  const { code, said } = start("explain", "vs/monday");
+  for (let index = 0; index < 10_000; index += 1) await createSnapshot(client, `s-${index}`);
+  const { code, said } = start("explain", "vs/s-5000");
   await code;
   const lists = asked.filter((request) =>
     /\/(volumesnapshots|volumesnapshotcontents|persistentvolume(claim)?s)(\?|$)/.test(request),
@@ -37,6 +39,8 @@ test("explain reads the object and what it names by their names, and lists no ki
     asked.filter((request) => !request.startsWith("GET")),
     [],
   );
+  const objects = asked.filter((request) => /namespaces|storage|leases|pods/.test(request));
+  assert.ok(objects.length <= 20, objects.join("\n"));
 });
 
 test("-o json has the cause with its object and actor, the chain and the next steps", async (t) => {
@@ -161,4 +165,60 @@ test("names of objects cannot command a terminal", async (t) => {
   const { code, said } = startCommand("explain", "vs/monday", "-n", "team", "-f", file);
   await code;
   assert.equal(said.text.includes("\u001b"), false);
+});
+
+const many = `${snapshotYaml}${snapshotYaml.replace("name: monday", "labels: {app: db}, name: tuesday")}${classYaml}`;
+async function explainedAll(t: TestContext, ...more: readonly string[]) {
+  const file = join(temporaryFolder(t), "objects.yaml");
+  writeFileSync(file, `apiVersion: v1\nkind: List\nitems:${many}${claimYaml("other")}\n`);
+  const { code, said } = startCommand("explain", "vs", "-f", file, ...more);
+  return { code: await code, text: said.text };
+}
+
+test("a kind without a name explains each of its objects in a line, of a namespace, of all or with a label", async (t) => {
+  const both = /^VolumeSnapshot team\/monday is stuck: .*\n(.+\n)*VolumeSnapshot team\/tuesday is stuck: /;
+  assert.match((await explainedAll(t, "-n", "team")).text, both);
+  assert.match((await explainedAll(t, "-A", "-o", "wide")).text, /Next: /);
+  const labelled = await explainedAll(t, "-A", "-l", "app=db", "-o", "json");
+  assert.equal(labelled.code, 1);
+  const { kind, items } = JSON.parse(labelled.text);
+  assert.deepEqual([kind, items.length, items[0].object.name], ["ExplanationList", 1, "tuesday"]);
+  assert.equal((await explainedAll(t, "-A", "-l", "app=none")).text, "There are none.\n");
+});
+
+test("a name and a choice among many, and a namespace and all of them, exclude each other", async () => {
+  for (const [argv, words] of [
+    [["vs/monday", "-A"], /leave out the name/],
+    [["vs", "-A", "-n=team"], /exclude each other/],
+    [["vs", "-l", "a=("], /--selector: /],
+  ] as const) {
+    const { code, said } = startCommand("explain", ...argv);
+    assert.equal(await code, 2);
+    assert.match(said.error, words);
+  }
+});
+
+test("Ctrl-C before there is an answer ends with 130, and prints nothing", async (t) => {
+  const isAsked = Promise.withResolvers<void>();
+  const never = new Promise<never>(() => undefined);
+  const { start, stop } = await startHarness(t, {
+    beforeRequest: () => {
+      isAsked.resolve();
+      return never;
+    },
+  });
+  const { code, said } = start("explain", "vs/monday");
+  await isAsked.promise;
+  stop();
+  assert.equal(await code, 130);
+  assert.equal(said(), "");
+});
+
+test("a reader that stops early, as head does, is no failure", async (t) => {
+  const file = join(temporaryFolder(t), "objects.yaml");
+  writeFileSync(file, `apiVersion: v1\nkind: List\nitems:${many}${claimYaml("other")}\n`);
+  const line = `"${process.execPath}" src/main.ts explain vs -A -o wide -f "${file}" | head -n 1 ; echo "\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = await promisify(execFile)("bash", ["-c", line]);
+  assert.match(stdout, /^VolumeSnapshot team\/monday is stuck: ClaimNotFound at PersistentVolumeClaim\n[01]\n$/);
+  assert.equal(stderr, "");
 });

@@ -3,7 +3,7 @@ import { kindRows } from "../../api/kinds.ts";
 import { annotations } from "../../api/names.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { Cause } from "./causes.ts";
-import { argumentsFor, type Finding, type Step, word } from "./finding.ts";
+import { argumentsFor, type Finding, type Step, textOf, word } from "./finding.ts";
 import type { RunningComponent } from "./running.ts";
 
 export interface Situation {
@@ -23,17 +23,31 @@ const wait = (says: string): readonly Step[] => [{ says: `wait: ${says}` }];
 /** The log of the container that acts; without a pod, how to find it. */
 function logs({ finding, running }: Situation): Step {
   const component = finding.component?.name ?? "the component";
-  const says = `read the log of ${component}`;
   const container = word(running?.container ?? component);
+  const says = `read the log of ${component}`;
   if (running?.pod !== undefined)
     return {
       says,
       command: `kubectl logs ${word(running.pod.name)} -n ${word(running.pod.namespace ?? "default")} -c ${container}`,
     };
-  return running?.lease === undefined
+  return running?.holder === undefined || running.isPodUnknown
     ? { says: `${says}; leases or pods cannot be read, or there are none, so its pod is not known` }
-    : { says, command: `kubectl get pods -n ${word(running.lease.namespace ?? "default")}` };
+    : { says: `${says}: ${running.holder} holds its lease, which is no pod of this cluster` };
 }
+
+/** What the driver said is in the sentence of the cause. */
+const repeated = (situation: Situation): readonly Step[] => [
+  {
+    says: `repair what ${driverIn(situation)} reports: ${situation.finding.says}. The call is repeated by itself, with growing pauses`,
+  },
+  logs(situation),
+];
+const handleIn = ({ finding: { says } }: Situation): string => {
+  const [, handle] = /snapshot "([^"]+)"/.exec(says) ?? [];
+  return handle === undefined ? "" : `, snapshot "${handle}"`;
+};
+const driverIn = ({ finding: { component } }: Situation): string =>
+  component?.driver === undefined ? "the driver" : `driver ${component.driver}`;
 
 function restart(situation: Situation): readonly Step[] {
   const { finding, running } = situation;
@@ -111,8 +125,13 @@ const advice: Readonly<Record<Cause, (situation: Situation) => readonly Step[]>>
   ],
   WaitsForProtection: (situation) => [logs(situation)],
   WaitsForSidecar: (situation) => [logs(situation)],
-  WaitsForDriver: (situation) => [{ says: `${situation.finding.says}; see what the driver does` }, logs(situation)],
-  DriverFailed: (situation) => [{ says: situation.finding.says }, logs(situation)],
+  WaitsForDriver: (situation) => [
+    {
+      says: `see what ${driverIn(situation)} and the storage behind it do for ${textOf(situation.finding.object)}${handleIn(situation)}`,
+    },
+    logs(situation),
+  ],
+  DriverFailed: repeated,
   OutcomeUnknown: (situation) => [{ says: situation.finding.says }, logs(situation)],
   WaitsForContentDeletion: ({ at }) => [describe(at, "see why the content is not deleted")],
   WaitsForDeletionConfirmed: ({ at, finding }) => [

@@ -55,13 +55,13 @@ const wantOf = (kind: KindName, namespace: string | undefined, name: string): Wa
 /** Rounds of reading: a chain of objects is much shorter. */
 const roundsMax = 40;
 
-/** Makes the decision again and again, until all that it asks for has been read. */
+/** Makes the decision again and again, until all that it asks for has been read. Several decisions may share what was read. */
 export async function decideBy<T>(
   reader: ClusterReader,
   decide: (copy: ClusterCopy) => T,
   signal: AbortSignal,
+  answers = new Map<string, Answer>(),
 ): Promise<T> {
-  const answers = new Map<string, Answer>();
   for (let round = 1; ; round++) {
     const wanted = new Map<string, Want>();
     const decision = decide(copyOf(answers, wanted));

@@ -17,7 +17,7 @@ export interface ClusterInFiles {
   readonly reader: ClusterReader;
   /** When the files were made, by the newest date in them; undefined: they have none. */
   readonly madeMs: Millis | undefined;
-  readonly count: number;
+  readonly objects: readonly KubeObject[];
 }
 
 /** A list that the files have whole. */
@@ -45,7 +45,7 @@ export function clusterInFiles(documents: readonly ReadDocument[], notes: Bundle
     objects.push(...(found as unknown as readonly KubeObject[]));
     if (Array.isArray(whole.items)) lists.push(...listsIn(file, whole, found));
   }
-  return { reader: partReader(objects, lists, notes), madeMs: newestIn(objects), count: objects.length };
+  return { reader: partReader(objects, lists, notes), madeMs: newestIn(objects), objects };
 }
 
 /** Small integers are numbers, as everywhere else. */

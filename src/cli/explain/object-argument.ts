@@ -1,6 +1,5 @@
-/** "vs/monday", "pvc data", "VolumeSnapshotContent/x": the object that a user names, with kubectl's names of kinds. */
+/** "vs/monday", "pvc data", "vs": the object or the kind that a user names, with kubectl's names of kinds. */
 import { type KindName, kindRows } from "../../api/kinds.ts";
-import type { Ref } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
 import { nearest } from "../../base/nearest.ts";
 
@@ -10,7 +9,13 @@ const namesOf = (kind: KindName): readonly string[] => {
   return [...own, `${plural}.${group}`, `${singular}.${group}`];
 };
 
-export function objectArgument(words: readonly string[], namespace: string, kinds: readonly KindName[]): Ref {
+/** Without a name: all objects of the kind. */
+export interface Asked {
+  readonly kind: KindName;
+  readonly name: string | undefined;
+}
+
+export function objectArgument(words: readonly string[], kinds: readonly KindName[]): Asked {
   const [kindWord = "", name] = words.length === 1 ? (words[0] ?? "").split("/", 2) : words;
   const kind = kinds.find((each) => namesOf(each).includes(kindWord.toLowerCase()));
   if (kind === undefined) {
@@ -21,6 +26,6 @@ export function objectArgument(words: readonly string[], namespace: string, kind
       `${JSON.stringify(kindWord)} is no kind that can be explained${meant === undefined ? "." : `; did you mean ${meant}?`} Kinds: ${known.join(", ")}`,
     );
   }
-  if (!name) throw new Fault("InvalidArgument", `name the object as well: ${kindWord}/NAME`);
-  return kindRows[kind].scope === "cluster" ? { kind, name } : { kind, namespace, name };
+  if (name === "") throw new Fault("InvalidArgument", `name the object as well: ${kindWord}/NAME`);
+  return { kind, name };
 }

@@ -13,6 +13,7 @@ import { claimPhaseOf } from "../../components/snapshot-controller/phase-claim.t
 import { planClaim } from "../../components/snapshot-controller/plan-claim.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { createdMs, deletedMs, type Finding, type Step, word } from "./finding.ts";
+import { meantByProvisioner } from "./go-words.ts";
 import { eventsAbout, foreignFinalizer, lastSeen, toldByEvents } from "./outer.ts";
 import { provisionedFor } from "./provisioner-side.ts";
 import { unreadable } from "./rights.ts";
@@ -125,6 +126,7 @@ function unbound(copy: ClusterCopy, ref: Ref, claim: PersistentVolumeClaim, nowM
     ...planned,
     cause: "DriverFailed",
     says: failure.message ?? planned.says,
+    ...meantByProvisioner(failure.message ?? ""),
     sinceMs: lastSeen(failure),
     evidence: [`event ProvisioningFailed: ${failure.message}`],
   });

@@ -12,6 +12,7 @@ import { notReady } from "../../components/snapshot-controller/reasons.ts";
 import { reasonOfError } from "../../rules/snapshot-reasons.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { createdMs, deletedMs, type Finding, isSame, type Step, word } from "./finding.ts";
+import { meantByContent } from "./go-words.ts";
 import { foreignFinalizer, toldByEvents } from "./outer.ts";
 import { unreadable } from "./rights.ts";
 import { snapshotContext, snapshotStores } from "./snapshot-side.ts";
@@ -39,6 +40,7 @@ export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding
   const error = content.status?.error?.message;
   const secret = error === undefined ? undefined : reasonOfError(content, error).secret[0];
   const waitsFor = reason.code === "SecretNotUsable" && secret !== undefined ? [secret] : reason.waitsFor;
+  const meant = error === undefined || reason.code !== "DriverFailed" ? undefined : meantByContent(content, error);
   const isGood = !reasonRows[reason.code].waits && reason.code !== "Writes";
   return {
     object: ref,
@@ -46,6 +48,7 @@ export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding
     cause: isGood ? "NothingWrong" : reason.code,
     says: reason.says,
     waitsFor: waitsFor.filter((each) => !isSame(each, ref)),
+    ...meant,
     sinceMs: reason.sinceMs ?? deletedMs(content) ?? createdMs(content),
     component: ofSidecar.has(reason.code)
       ? { name: "csi-snapshotter", driver: content.spec.driver }

@@ -1,4 +1,5 @@
 /** An explanation in words for a person, and as JSON for a program. docs/reference/explanation.schema.json describes the JSON. */
+import { stringify } from "yaml";
 import type { Ref } from "../../api/plan.ts";
 import type { Millis } from "../../base/brand.ts";
 import { printableLine } from "../../base/printable.ts";
@@ -7,7 +8,7 @@ import { helpWidth, wrapped } from "../../runtime/help.ts";
 import { ageText } from "./age.ts";
 import { causeRowOf } from "./causes.ts";
 import type { Explanation } from "./explain.ts";
-import { type Finding, textOf } from "./finding.ts";
+import { textOf } from "./finding.ts";
 import { makerOf, type RunningComponent } from "./running.ts";
 
 const actors = {
@@ -25,54 +26,94 @@ const verdicts = {
   unknown: "cannot be judged",
 } as const;
 
+export interface Form {
+  /** One object was named, and not a kind. */
+  readonly isOne: boolean;
+  readonly output: "text" | "wide" | "json" | "yaml";
+  readonly nowMs: Millis;
+  readonly columns?: number | undefined;
+}
+
+export function printed(found: readonly Explanation[], { isOne, output, nowMs, columns }: Form): string {
+  const items = found.map((each) => explanationJson(each, nowMs));
+  const json = isOne ? items[0] : { apiVersion: "snapkeep.dev/v1", kind: "ExplanationList", items };
+  if (output === "json") return `${JSON.stringify(json, undefined, 2)}\n`;
+  if (output === "yaml") return stringify(json);
+  if (found.length === 0) return "There are none.\n";
+  const print = isOne || output === "wide" ? explanationText : headline;
+  return found.map((each) => print(each, nowMs, columns)).join(print === headline ? "" : "\n");
+}
+
+const proseOf =
+  (columns: number | undefined): Prose =>
+  (text, indent, hang = indent) =>
+    wrapped(text, helpWidth(columns) - hang).map((line, index) => " ".repeat(index === 0 ? indent : hang) + line);
+
+const sinceText = ({ sinceMs, verdict }: Explanation, nowMs: Millis): string =>
+  sinceMs === undefined || verdict === "good" ? "" : ` (since ${ageText(sinceMs, nowMs)})`;
+const titleOf = ({ object, verdict, cause, at }: Explanation): string =>
+  `${textOf(object)} ${verdicts[verdict]}${verdict === "good" ? "" : `: ${cause} at ${textOf(at)}`}`;
+
+/** One of several. */
+const headline = (found: Explanation, nowMs: Millis, columns?: number): string =>
+  proseOf(columns)(`${titleOf(found)}${sinceText(found, nowMs)}`, 0, 2)
+    .map(printableLine)
+    .join("");
+
 /** Prose fits the terminal. Commands stay on their lines, whatever their length: people copy them. */
 export function explanationText(found: Explanation, nowMs: Millis, columns?: number): string {
-  const width = helpWidth(columns);
-  const prose = (text: string, indent: number, hang = indent): readonly string[] =>
-    wrapped(text, width - hang).map((line, index) => " ".repeat(index === 0 ? indent : hang) + line);
-  const listed = (title: string, texts: readonly string[]): readonly string[] =>
-    texts.length === 0 ? [] : ["", ...prose(`${title}:`, 0), ...texts.flatMap((text) => prose(text, 2, 4))];
-  const { object, verdict, cause, at, says, sinceMs, chain, next } = found;
-  const since = sinceMs === undefined || verdict === "good" ? "" : ` (since ${ageText(sinceMs, nowMs)})`;
-  const place = verdict === "good" ? "" : `: ${cause} at ${textOf(at)}`;
+  const prose = proseOf(columns);
+  const { verdict, says, running, gaps } = found;
+  const isGood = verdict === "good";
   return [
-    ...prose(`${textOf(object)} ${verdicts[verdict]}${place}`, 0, 2),
-    ...prose(`${says}${since}`, 2),
-    ...(chain.length > 1
-      ? [
-          "",
-          "From there to the cause:",
-          ...chain.flatMap((link, index) => prose(chainLine(link), 2 + 2 * index, 4 + 2 * index)),
-        ]
-      : []),
-    ...listed(
-      "Seen",
-      chain.flatMap(({ evidence }) => evidence.filter((text) => !text.endsWith(`: ${says}`))),
-    ),
-    ...(verdict === "good"
+    ...prose(titleOf(found), 0, 2),
+    ...prose(`${says}${sinceText(found, nowMs)}`, 2),
+    ...chainLines(found, prose),
+    ...listed("Seen", evidenceIn(found), prose),
+    ...(isGood
       ? []
       : listed(
           "Runs",
-          found.running.map((each) => runningText(each, nowMs)),
+          running.map((each) => runningText(each, nowMs)),
+          prose,
         )),
-    ...(verdict === "good"
-      ? []
-      : [
-          "",
-          verdict === "unknown" ? "Next:" : `Next: ${actors[found.actor]}`,
-          ...next.flatMap((step) => [
-            ...prose(step.says === says ? "- do what is said above" : `- ${step.says}`, 2, 4),
-            ...(step.command === undefined ? [] : [`      ${step.command}`]),
-          ]),
-        ]),
-    ...listed("Could not be read, so the answer may be incomplete", found.gaps),
+    ...(isGood ? [] : nextLines(found, prose)),
+    ...listed("Could not be read, so the answer may be incomplete", gaps, prose),
   ]
     .map(printableLine)
     .join("");
 }
 
-const chainLine = ({ object, phase, says }: Finding): string =>
-  `${textOf(object)}${phase === undefined ? "" : ` [${phase}]`}: ${says}`;
+type Prose = (text: string, indent: number, hang?: number) => readonly string[];
+
+const listed = (title: string, texts: readonly string[], prose: Prose): readonly string[] =>
+  texts.length === 0 ? [] : ["", ...prose(`${title}:`, 0), ...texts.flatMap((text) => prose(text, 2, 4))];
+
+/** A link whose sentence is that of the cause, or leads up to it, need not say it again. */
+function chainLines({ chain, says }: Explanation, prose: Prose): readonly string[] {
+  if (chain.length < 2) return [];
+  const links = chain.flatMap((link, index) => {
+    const { object, phase } = link;
+    const isLast = index === chain.length - 1;
+    const name = `${textOf(object)}${phase === undefined ? "" : ` [${phase}]`}`;
+    const isSaid = isLast || link.says.includes(says) || says.includes(link.says);
+    return prose(`${index === 0 ? "" : "→ "}${name}${isSaid ? "" : `: ${link.says}`}`, 2, index === 0 ? 4 : 6);
+  });
+  return ["", "It waits along this chain, and the cause is at its end:", ...links];
+}
+
+/** What is quoted in the sentence already is not quoted again. */
+const evidenceIn = ({ chain, says }: Explanation): readonly string[] =>
+  chain.flatMap(({ evidence }) => evidence.filter((text) => !says.includes(text.replace(/^[^:]*: /, ""))));
+
+const nextLines = ({ verdict, actor, next, says }: Explanation, prose: Prose): readonly string[] => [
+  "",
+  verdict === "unknown" ? "Next:" : `Next: ${actors[actor]}`,
+  ...next.flatMap((step) => [
+    ...prose(step.says === says ? "- do what is said above" : `- ${step.says.replace(says, "see above")}`, 2, 4),
+    ...(step.command === undefined ? [] : [`      ${step.command}`]),
+  ]),
+];
 
 const states = {
   leads: "leads",
@@ -84,12 +125,16 @@ const states = {
 
 /** "csi-snapshotter of driver d: leads, external-snapshotter 8.4.0, in Pod x/y (lease renewed 2s ago)". */
 function runningText(running: RunningComponent, nowMs: Millis): string {
-  const { component, state, pod, lease, renewedMs } = running;
+  const { component, state, pod, lease, renewedMs, holder, isPodUnknown } = running;
   const maker = makerOf(running);
   return [
     `${component.name}${component.driver === undefined ? "" : ` of driver ${component.driver}`} ${states[state]}`,
     ...(maker === undefined ? [] : [`it is ${maker.program}${maker.release === undefined ? "" : ` ${maker.release}`}`]),
-    ...(pod === undefined ? [] : [`in ${textOf(pod)}`]),
+    ...(pod === undefined
+      ? holder === undefined
+        ? []
+        : [`held by ${holder}${isPodUnknown ? "" : ", which is no pod"}`]
+      : [`in ${textOf(pod)}`]),
     ...(lease === undefined || !renewedMs ? [] : [`${textOf(lease)} renewed ${ageText(renewedMs, nowMs)} ago`]),
   ].join(", ");
 }
@@ -126,7 +171,7 @@ export const explanationJson = (found: Explanation, nowMs: Millis) => ({
 });
 
 function runningJson(running: RunningComponent) {
-  const { component, state, lease, renewedMs, pod, image, problem } = running;
+  const { component, state, lease, renewedMs, holder, pod, image, problem } = running;
   const maker = makerOf(running);
   return {
     component: component.name,
@@ -136,6 +181,7 @@ function runningJson(running: RunningComponent) {
     ...(image === undefined ? {} : { image }),
     ...(lease === undefined ? {} : { lease: refJson(lease) }),
     ...(renewedMs ? { renewed: rfc3339(renewedMs) } : {}),
+    ...(holder === undefined ? {} : { holder }),
     ...(pod === undefined ? {} : { pod: refJson(pod) }),
     ...(problem === undefined ? {} : { problem }),
   };

@@ -25,6 +25,10 @@ export interface RunningComponent {
   readonly lease?: Ref | undefined;
   readonly renewedMs?: Millis | undefined;
   readonly pod?: Ref | undefined;
+  /** Who holds the lease, up to the first "_": the name of a pod or of a machine. */
+  readonly holder?: string | undefined;
+  /** Pods cannot be read. */
+  readonly isPodUnknown?: boolean | undefined;
   /** Its container in the pod, and the image, as far as they are known. */
   readonly container?: string | undefined;
   readonly image?: string | undefined;
@@ -51,7 +55,14 @@ export function runningOf(copy: ClusterCopy, component: Component, nowMs: Millis
   const ref: Ref = { kind: "Lease", namespace, name };
   const found = containerOf(copy, component, namespace, holder);
   const isHeld = holder !== "" && renewedAt(lease) + durationMs(lease) >= nowMs;
-  return { component, state: isHeld ? "leads" : "idle", lease: ref, renewedMs: renewedAt(lease), ...found };
+  return {
+    component,
+    state: isHeld ? "leads" : "idle",
+    lease: ref,
+    renewedMs: renewedAt(lease),
+    ...(isHeld ? { holder } : {}),
+    ...found,
+  };
 }
 
 function withoutLease(copy: ClusterCopy, component: Component): RunningComponent {

@@ -96,6 +96,7 @@ export const explanationSchema = {
             image: string("The image of its container."),
             lease: ref("Its lease."),
             renewed: date("When the lease was renewed last."),
+            holder: string("Who holds the lease: the name of a pod or of a machine."),
             pod: ref("The pod that holds the lease."),
             problem: string("Why its container does not run."),
           },
