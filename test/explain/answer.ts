@@ -7,12 +7,15 @@ import { type Answer, type ClusterReader, decideBy, readerOf } from "../../src/c
 import { type Explanation, explain } from "../../src/cli/explain/explain.ts";
 import { claimCases } from "./cases/claims.ts";
 import { deletionCases } from "./cases/deletions.ts";
+import { othersWords } from "./cases/others-words.ts";
 import { shareCases } from "./cases/shares.ts";
 import { snapshotCases } from "./cases/snapshots.ts";
 import { type ClusterObject, clusterWith, now, type ObjectId } from "./cluster.ts";
 import type { StuckCase } from "./stuck-case.ts";
 
-export const stuckCases: readonly StuckCase[] = [...snapshotCases, ...deletionCases, ...claimCases, ...shareCases];
+/** Those that were written before `explain`. */
+export const firstCases: readonly StuckCase[] = [...snapshotCases, ...deletionCases, ...claimCases, ...shareCases];
+export const stuckCases: readonly StuckCase[] = [...firstCases, ...othersWords];
 
 export const refOf = (id: ObjectId): Ref => {
   const [kind = "", key = ""] = id.split(" ");

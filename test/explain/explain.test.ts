@@ -1,8 +1,9 @@
 /** `explain` on the cases: the right first cause, the object on which it lies, who has to act, and what to type. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerTo, isRight, objectsOf, refText, stuckCases } from "./answer.ts";
+import { answerTo, firstCases, isRight, objectsOf, refText, stuckCases } from "./answer.ts";
 import { harmIn } from "./harm.ts";
+import type { StuckCase } from "./stuck-case.ts";
 
 for (const each of stuckCases)
   test(`given ${each.given}, the cause is ${each.cause}`, async () => {
@@ -20,14 +21,18 @@ for (const each of stuckCases)
   });
 
 test("the first cause is right in at least 57 of 60 cases, and no advice harms in any", async () => {
-  const answers = await Promise.all(stuckCases.map(async (each) => ({ each, found: await answerTo(each) })));
+  for (const cases of [firstCases, stuckCases]) await assertScore(cases);
+});
+
+async function assertScore(cases: readonly StuckCase[]): Promise<void> {
+  const answers = await Promise.all(cases.map(async (each) => ({ each, found: await answerTo(each) })));
   const right = answers.filter(({ each, found }) => found !== undefined && isRight(found, each));
   const harms = answers.flatMap(({ each, found }) =>
     harmIn(found?.next ?? [], objectsOf(each)).map((harm) => `${each.given}: ${harm}`),
   );
   assert.ok(right.length / answers.length >= 57 / 60, `${right.length} of ${answers.length} are right`);
   assert.deepEqual(harms, []);
-});
+}
 
 const going = { deletionTimestamp: "2026-03-01T11:00:00Z" };
 const taken = { status: { snapshotHandle: "snap-77" }, spec: { volumeSnapshotRef: { name: "monday" } } };

@@ -1,5 +1,7 @@
 /** The words of `explain` on a terminal: they fit it, commands can be copied, and nothing is coloured. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { test } from "node:test";
 import { explanationText } from "../../src/cli/explain/output.ts";
 import { answerTo, stuckCases } from "./answer.ts";
@@ -31,4 +33,13 @@ test("no sentence is said twice: neither along the chain nor as a step", async (
     const says = found.says.replace(/\s+/g, " ");
     assert.equal(text.split(says).length - 1, 1, `${each.given}: ${text}`);
   }
+});
+
+test("the guide shows what is printed", async () => {
+  const each = stuckCases.find(({ given }) => given === "a driver that has no room");
+  assert.ok(each !== undefined);
+  const found = await answerTo(each);
+  assert.ok(found !== undefined);
+  const guide = readFileSync(resolve(import.meta.dirname, "../../docs/guides/explain.md"), "utf8");
+  assert.ok(guide.includes(`\n${explanationText(found, Date.parse(now), 110)}\`\`\``));
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { kindRows } from "../../api/kinds.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { KubeObject } from "../../api/types.ts";
-import { parseLabelSelector } from "../../apiserver/selectors.ts";
+import { parseLabelSelector } from "../../apiserver/index.ts";
 import type { Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
@@ -17,8 +17,8 @@ import { type Explanation, explain, explainedKinds, type Verdict } from "../expl
 import { bundleNotes, clusterInFiles } from "../explain/files-reader.ts";
 import { textOf } from "../explain/finding.ts";
 import { liveReader } from "../explain/live-reader.ts";
-import { objectArgument } from "../explain/object-argument.ts";
-import { printed } from "../explain/output.ts";
+import { objectOrKind } from "../explain/object-argument.ts";
+import { answerPrinted } from "../explain/output.ts";
 import { filesAt } from "../lint/files.ts";
 import { readDocuments } from "../lint/manifests.ts";
 
@@ -71,7 +71,7 @@ export const command = defineCommand({
     if (wrong !== undefined) return `--selector: ${wrong}`;
     const isOfMany = allNamespaces || selector !== "";
     return complaintOf(() => {
-      const { name } = objectArgument(words, explainedKinds);
+      const { name } = objectOrKind(words, explainedKinds);
       if (name !== undefined && isOfMany)
         throw new Fault(
           "InvalidArgument",
@@ -98,7 +98,7 @@ export const command = defineCommand({
 
 interface Source {
   readonly reader: ClusterReader;
-  /** Of files: all that they have. */
+  /** All that the files have. */
   readonly objects?: readonly KubeObject[];
   /** The namespace that is meant where none is given. */
   readonly usual: string;
@@ -115,7 +115,7 @@ async function answer(input: Input, source: Source): Promise<number> {
     const one = await decideBy(reader, (copy) => explain(copy, ref, nowMs), signal, answers);
     if (one !== undefined) found.push(one);
   }
-  const isOne = objectArgument(positionals, explainedKinds).name !== undefined;
+  const isOne = objectOrKind(positionals, explainedKinds).name !== undefined;
   const [first] = found;
   const [ref] = refs;
   if (isOne && first === undefined && ref !== undefined)
@@ -123,7 +123,7 @@ async function answer(input: Input, source: Source): Promise<number> {
       "NotFound",
       `there is no ${textOf(ref)}${ref.namespace === undefined ? "" : "; give --namespace of the object"}`,
     );
-  out.write(printed(found, { isOne, nowMs, columns, output: options.output }));
+  out.write(answerPrinted(found, { isOne, nowMs, columns, output: options.output }));
   return found.every(({ verdict }) => isOnItsWay.has(verdict)) ? exitCodes.good.code : exitCodes.failed.code;
 }
 
@@ -132,7 +132,7 @@ async function askedFor(
   { options, positionals, signal }: Input,
   { reader, objects, usual }: Source,
 ): Promise<readonly Ref[]> {
-  const { kind, name } = objectArgument(positionals, explainedKinds);
+  const { kind, name } = objectOrKind(positionals, explainedKinds);
   const isNamespaced = kindRows[kind].scope === "namespace" && !options.allNamespaces;
   const namespace = isNamespaced ? options.namespace || usual : undefined;
   if (name !== undefined) return [{ kind, namespace, name }];

@@ -64,8 +64,16 @@ function restart(situation: Situation): readonly Step[] {
   const where = running?.lease?.namespace === undefined ? "" : ` in namespace ${running.lease.namespace}`;
   return driver === undefined
     ? [
-        { says: `start ${name}${where}`, command: `snapkeep install --check` },
-        { says: `or install it`, command: `snapkeep install --apply` },
+        ...(running?.lease === undefined
+          ? []
+          : [
+              {
+                says: `see why no pod of ${name} runs${where}`,
+                command: `kubectl get deployments,pods -n ${word(running.lease.namespace ?? "default")}`,
+              },
+            ]),
+        { says: `see what an installation of snapkeep lacks${where}`, command: `snapkeep install --check` },
+        { says: `or install ${name}`, command: `snapkeep install --apply` },
       ]
     : [
         {
@@ -135,7 +143,10 @@ const advice: Readonly<Record<Cause, (situation: Situation) => readonly Step[]>>
   OutcomeUnknown: (situation) => [{ says: situation.finding.says }, logs(situation)],
   WaitsForContentDeletion: ({ at }) => [describe(at, "see why the content is not deleted")],
   WaitsForDeletionConfirmed: ({ at, finding }) => [
-    { says: `${finding.says}; delete the snapshot if it is not wanted`, command: `kubectl delete ${argumentsFor(at)}` },
+    {
+      says: `${finding.says}. If neither the snapshot nor its data is wanted, delete it`,
+      command: `kubectl delete ${argumentsFor(at)}`,
+    },
   ],
   InUseByClaim: ({ at, finding }) => [
     describe(at, finding.says),

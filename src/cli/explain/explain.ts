@@ -17,7 +17,7 @@ import { findClaim } from "./of-claim.ts";
 import { findContent } from "./of-content.ts";
 import { findShare } from "./of-share.ts";
 import { findSnapshot } from "./of-snapshot.ts";
-import { gapText, hiddenFrom } from "./rights.ts";
+import { gapText, hiddenFrom, newerVersion } from "./rights.ts";
 import { type Component, type RunningComponent, runningOf } from "./running.ts";
 
 export type Verdict =
@@ -94,7 +94,7 @@ export function explain(copy: ClusterCopy, ref: Ref, nowMs: Millis): Explanation
 function chainFrom(copy: ClusterCopy, ref: Ref, nowMs: Millis): readonly Finding[] {
   const chain: Finding[] = [];
   for (let at: Ref | undefined = ref; at !== undefined && chain.length < linksMax; ) {
-    const found: Finding | undefined = finders[at.kind]?.(copy, at, nowMs);
+    const found: Finding | undefined = newerVersion(copy, at) ?? finders[at.kind]?.(copy, at, nowMs);
     if (found === undefined) break;
     // A link that is as it should be explains nothing: the one before it is the last.
     if (chain.length > 0 && found.cause === "NothingWrong") break;

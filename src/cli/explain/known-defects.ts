@@ -53,7 +53,7 @@ const rows: readonly DefectRow[] = [
     },
     next: () => [
       {
-        says: "serve v1beta2 of the group snapshot kinds as well, or remove their CustomResourceDefinitions if there are no groups",
+        says: "serve v1beta2 of the group snapshot kinds as well, by the CustomResourceDefinitions of the release that runs",
         command: `kubectl get customresourcedefinition ${groupContents} -o yaml`,
       },
     ],

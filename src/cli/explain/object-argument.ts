@@ -1,5 +1,6 @@
 /** "vs/monday", "pvc data", "vs": the object or the kind that a user names, with kubectl's names of kinds. */
 import { type KindName, kindRows } from "../../api/kinds.ts";
+import type { Ref } from "../../api/plan.ts";
 import { Fault } from "../../base/fault.ts";
 import { nearest } from "../../base/nearest.ts";
 
@@ -15,7 +16,7 @@ export interface Asked {
   readonly name: string | undefined;
 }
 
-export function objectArgument(words: readonly string[], kinds: readonly KindName[]): Asked {
+export function objectOrKind(words: readonly string[], kinds: readonly KindName[]): Asked {
   const [kindWord = "", name] = words.length === 1 ? (words[0] ?? "").split("/", 2) : words;
   const kind = kinds.find((each) => namesOf(each).includes(kindWord.toLowerCase()));
   if (kind === undefined) {
@@ -28,4 +29,10 @@ export function objectArgument(words: readonly string[], kinds: readonly KindNam
   }
   if (name === "") throw new Fault("InvalidArgument", `name the object as well: ${kindWord}/NAME`);
   return { kind, name };
+}
+
+export function objectArgument(words: readonly string[], namespace: string, kinds: readonly KindName[]): Ref {
+  const { kind, name } = objectOrKind(words, kinds);
+  if (name === undefined) throw new Fault("InvalidArgument", `name the object as well: ${words[0]}/NAME`);
+  return kindRows[kind].scope === "cluster" ? { kind, name } : { kind, namespace, name };
 }

@@ -13,7 +13,7 @@ import { reasonOfError } from "../../rules/snapshot-reasons.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { createdMs, deletedMs, type Finding, isSame, type Step, word } from "./finding.ts";
 import { meantByContent } from "./go-words.ts";
-import { foreignFinalizer, toldByEvents } from "./outer.ts";
+import { foreignFinalizer, toldByEvents, unknownFields } from "./outer.ts";
 import { unreadable } from "./rights.ts";
 import { snapshotContext, snapshotStores } from "./snapshot-side.ts";
 
@@ -26,10 +26,16 @@ const ofSidecar: ReadonlySet<ReasonCode> = new Set([
   "SecretNotUsable",
 ]);
 
+/** The sources that this program knows. */
+const sourceFields = ["volumeHandle", "snapshotHandle"];
+
 export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding | undefined {
   const content = copy.get("VolumeSnapshotContent", undefined, ref.name);
   if (content === undefined) return unreadable(copy, ref);
-  const outer = foreignFinalizer(ref, content, [finalizers.contentBound]) ?? toldByEvents(copy, ref, content, nowMs);
+  const outer =
+    unknownFields(ref, "spec.source", content.spec.source, sourceFields) ??
+    foreignFinalizer(ref, content, [finalizers.contentBound]) ??
+    toldByEvents(copy, ref, content, nowMs);
   if (outer !== undefined) return outer;
   const view = observeContent(snapshotStores(copy), snapshotContext(copy, nowMs, noMemory), keyIn(undefined, ref.name));
   if (view === undefined) return undefined;
@@ -54,7 +60,7 @@ export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding
       ? { name: "csi-snapshotter", driver: content.spec.driver }
       : { name: "snapshot-controller" },
     evidence: error === undefined ? [] : [`status.error: ${error}`],
-    more: leavingSteps(content),
+    more: leavingSteps(content, isKept(view.facts.snapshot)),
     ...(reason.code === "WaitsForDeletionConfirmed" && isKept(view.facts.snapshot) ? { actor: "user" } : {}),
   };
 }
@@ -64,13 +70,18 @@ const isKept = (snapshot: VolumeSnapshot | undefined): boolean =>
   snapshot !== undefined && deletedMs(snapshot) === undefined;
 
 /** How a deletion that cannot succeed is ended without losing track of the data. */
-function leavingSteps({ metadata, spec, status }: VolumeSnapshotContent): readonly Step[] | undefined {
+function leavingSteps(
+  { metadata, spec, status }: VolumeSnapshotContent,
+  isSnapshotKept: boolean,
+): readonly Step[] | undefined {
   const handle = status?.snapshotHandle ?? spec.source?.snapshotHandle;
   if (metadata.deletionTimestamp === undefined || handle === undefined || spec.deletionPolicy === "Retain")
     return undefined;
   return [
     {
-      says: `if the driver ${spec.driver} will never delete snapshot "${handle}", let the content go and leave the data: note this handle, it is the only way to find the data again`,
+      says: isSnapshotKept
+        ? `or keep the data: note handle "${handle}" of driver ${spec.driver}, the only way to find the data again, and let the driver leave it`
+        : `if the driver ${spec.driver} will never delete snapshot "${handle}", let the content go and leave the data: note this handle, it is the only way to find the data again`,
       command: `kubectl patch volumesnapshotcontent ${word(metadata.name)} --type=merge -p '{"spec":{"deletionPolicy":"Retain"}}'`,
     },
   ];

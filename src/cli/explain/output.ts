@@ -21,7 +21,7 @@ const actors = {
 
 const verdicts = {
   good: "is as it should be",
-  waits: "waits",
+  waits: "waits, for no longer than usual",
   stuck: "is stuck",
   unknown: "cannot be judged",
 } as const;
@@ -34,7 +34,7 @@ export interface Form {
   readonly columns?: number | undefined;
 }
 
-export function printed(found: readonly Explanation[], { isOne, output, nowMs, columns }: Form): string {
+export function answerPrinted(found: readonly Explanation[], { isOne, output, nowMs, columns }: Form): string {
   const items = found.map((each) => explanationJson(each, nowMs));
   const json = isOne ? items[0] : { apiVersion: "snapkeep.dev/v1", kind: "ExplanationList", items };
   if (output === "json") return `${JSON.stringify(json, undefined, 2)}\n`;
@@ -50,9 +50,9 @@ const proseOf =
     wrapped(text, helpWidth(columns) - hang).map((line, index) => " ".repeat(index === 0 ? indent : hang) + line);
 
 const sinceText = ({ sinceMs, verdict }: Explanation, nowMs: Millis): string =>
-  sinceMs === undefined || verdict === "good" ? "" : ` (since ${ageText(sinceMs, nowMs)})`;
+  sinceMs === undefined || verdict === "good" || verdict === "waits" ? "" : ` (since ${ageText(sinceMs, nowMs)})`;
 const titleOf = ({ object, verdict, cause, at }: Explanation): string =>
-  `${textOf(object)} ${verdicts[verdict]}${verdict === "good" ? "" : `: ${cause} at ${textOf(at)}`}`;
+  `${textOf(object)} ${verdicts[verdict]}${cause === "NothingWrong" ? "" : `: ${cause} at ${textOf(at)}`}`;
 
 /** One of several. */
 const headline = (found: Explanation, nowMs: Millis, columns?: number): string =>
@@ -123,20 +123,22 @@ const states = {
   unknown: "is not known, because leases or pods cannot be read",
 } as const;
 
-/** "csi-snapshotter of driver d: leads, external-snapshotter 8.4.0, in Pod x/y (lease renewed 2s ago)". */
+/** "csi-snapshotter of driver d leads, external-snapshotter 8.4.0 in Pod x/y". Where no pod tells more, the lease does. */
 function runningText(running: RunningComponent, nowMs: Millis): string {
   const { component, state, pod, lease, renewedMs, holder, isPodUnknown } = running;
   const maker = makerOf(running);
+  const program =
+    maker === undefined ? "" : `${maker.program}${maker.release === undefined ? "" : ` ${maker.release}`}`;
+  const place = pod === undefined ? "" : `in ${textOf(pod)}`;
+  const held = lease === undefined || !renewedMs ? "" : `${textOf(lease)} renewed ${ageText(renewedMs, nowMs)} ago`;
+  const by = holder === undefined ? "" : ` by ${holder}${isPodUnknown ? "" : ", which is no pod"}`;
   return [
     `${component.name}${component.driver === undefined ? "" : ` of driver ${component.driver}`} ${states[state]}`,
-    ...(maker === undefined ? [] : [`it is ${maker.program}${maker.release === undefined ? "" : ` ${maker.release}`}`]),
-    ...(pod === undefined
-      ? holder === undefined
-        ? []
-        : [`held by ${holder}${isPodUnknown ? "" : ", which is no pod"}`]
-      : [`in ${textOf(pod)}`]),
-    ...(lease === undefined || !renewedMs ? [] : [`${textOf(lease)} renewed ${ageText(renewedMs, nowMs)} ago`]),
-  ].join(", ");
+    [program, place].filter((text) => text !== "").join(" "),
+    state === "leads" && pod !== undefined ? "" : `${held}${held === "" ? "" : by}`,
+  ]
+    .filter((text) => text !== "")
+    .join(", ");
 }
 
 const refJson = ({ kind, namespace, name }: Ref) => ({ kind, ...(namespace === undefined ? {} : { namespace }), name });

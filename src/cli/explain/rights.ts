@@ -56,7 +56,7 @@ export function grantSteps(denial: Denial, verbs: readonly string[] = [denial.ve
 export function unreadable(copy: ClusterCopy, ref: Ref): Finding | undefined {
   copy.get(ref.kind, ref.namespace, ref.name);
   const gap = copy.gapOf(ref);
-  return gap === undefined ? undefined : gapFinding(gap, ref);
+  return gap === undefined ? undefined : gapFinding(copy, gap, ref);
 }
 
 /** Causes that say that something is not there: they hold only where it can be seen that it is not. */
@@ -77,27 +77,30 @@ const restsOn: Partial<Readonly<Record<Cause, readonly Want["kind"][]>>> = {
 export function hiddenFrom(copy: ClusterCopy, finding: Finding): Finding | undefined {
   for (const ref of finding.waitsFor) {
     const gap = copy.gapOf(ref);
-    if (gap !== undefined) return gapFinding(gap, ref);
+    if (gap !== undefined) return gapFinding(copy, gap, ref);
   }
   const kinds = restsOn[finding.cause] ?? [];
   const gap = copy.gaps().find(({ want, answer }) => answer.kind === "unreadable" && kinds.includes(want.kind));
-  return gap === undefined ? undefined : gapFinding(gap, { ...finding.object, ...refOf(gap.want) });
+  return gap === undefined ? undefined : gapFinding(copy, gap, { ...finding.object, ...refOf(gap.want) });
 }
 
 const refOf = ({ kind, namespace, name }: Want): Partial<Ref> => (name === undefined ? {} : { kind, namespace, name });
 
-function gapFinding({ want, answer }: Gap, object: Ref): Finding {
+function gapFinding(copy: ClusterCopy, { want, answer }: Gap, object: Ref): Finding {
   const { plural, group } = kindRows[want.kind];
   if (answer.kind === "unserved")
-    return outer({
-      object,
-      cause: "KindNotServed",
-      says: `the API server does not serve ${plural}${group === "" ? "" : `.${group}`}: its CustomResourceDefinition is not installed`,
-      next: [
-        { says: "install the CustomResourceDefinitions and the components", command: "snapkeep install --apply" },
-        { says: "or the definitions alone", command: "snapkeep crds | kubectl apply --server-side -f -" },
-      ],
-    });
+    return (
+      newerKind(copy, want, object) ??
+      outer({
+        object,
+        cause: "KindNotServed",
+        says: `the API server does not serve ${plural}${group === "" ? "" : `.${group}`}: its CustomResourceDefinition is not installed`,
+        next: [
+          { says: "install the CustomResourceDefinitions and the components", command: "snapkeep install --apply" },
+          { says: "or the definitions alone", command: "snapkeep crds | kubectl apply --server-side -f -" },
+        ],
+      })
+    );
   const what = want.name === undefined ? `${plural}${placeText(want)}` : textOf({ ...want, name: want.name });
   if (answer.why === notInFiles)
     return outer({
@@ -130,6 +133,33 @@ export function gapText({ want, answer }: Gap): string {
   const what = want.name === undefined ? `${plural}${placeText(want)}` : textOf({ ...want, name: want.name });
   if (answer.why === notInFiles) return `${what} ${want.name === undefined ? "are" : "is"} ${notInFiles}`;
   return want.name === undefined ? `you may not list ${what}` : `you may not get ${what}`;
+}
+
+/** Served, but in no version that this program knows. */
+function newerKind(copy: ClusterCopy, { kind }: Want, object: Ref): Finding | undefined {
+  const { plural, group, versions, custom } = kindRows[kind];
+  const definition =
+    custom === true ? copy.get("CustomResourceDefinition", undefined, `${plural}.${group}`) : undefined;
+  const served = definition?.spec?.versions?.filter((each) => each.served).map(({ name }) => name) ?? [];
+  if (served.length === 0) return undefined;
+  return outer({
+    object,
+    cause: "NewerThanProgram",
+    says: `the API server serves ${plural}.${group} in ${served.join(", ")}, which is newer than this program: it knows ${versions.join(", ")}`,
+  });
+}
+
+/** An object of files may have a version that this program does not know. */
+export function newerVersion(copy: ClusterCopy, ref: Ref): Finding | undefined {
+  const { apiVersion } = copy.get(ref.kind, ref.namespace, ref.name) ?? {};
+  const { group, versions } = kindRows[ref.kind];
+  const prefix = group === "" ? "" : `${group}/`;
+  if (apiVersion === undefined || versions.some((version) => apiVersion === `${prefix}${version}`)) return undefined;
+  return outer({
+    object: ref,
+    cause: "NewerThanProgram",
+    says: `its apiVersion ${apiVersion} is newer than this program: it knows ${versions.join(", ")}`,
+  });
 }
 
 const placeText = ({ namespace }: Want): string => (namespace === undefined ? "" : ` in namespace ${namespace}`);
