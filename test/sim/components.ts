@@ -108,7 +108,7 @@ const starts: Readonly<Record<ComponentName, Start>> = {
       },
       {
         calls: createCsiWire(stage, incarnation, backend, recorder, context.refusal),
-        sidecarId: incarnation.name,
+        sidecarId: turnOf(incarnation),
         poll,
         plan: sabotage.planSidecar as never,
       },
@@ -133,12 +133,20 @@ const starts: Readonly<Record<ComponentName, Start>> = {
       },
       {
         calls: createCsiWire(stage, incarnation, backend, recorder, context.refusal),
-        identity: incarnation.name,
+        identity: turnOf(incarnation),
         recheckMs,
         plans: { volume: sabotage.planVolume, stored: sabotage.planStored, source: sabotage.planSource } as never,
       },
     ),
 };
+
+/** Each turn of a controller in a shared process has an id that no other had: the second is "csi-snapshotter.2/2". */
+function turnOf(incarnation: Incarnation): string {
+  const turn = (turns.get(incarnation) ?? 0) + 1;
+  turns.set(incarnation, turn);
+  return turn === 1 ? incarnation.name : `${incarnation.name}/${turn}`;
+}
+const turns = new WeakMap<Incarnation, number>();
 
 /** Runs a component at once, or, where there are two, as long as this one leads. */
 export async function runSimulated(name: ComponentName, incarnation: Incarnation, around: Surroundings): Promise<void> {
@@ -181,6 +189,7 @@ function contextOf(
     log,
     metrics,
     signal,
+    shared: incarnation.shared,
     workers: 10,
     backoff,
     resyncMs: 0,

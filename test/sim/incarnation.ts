@@ -1,6 +1,7 @@
 /** One start of a component: from its start until it is killed, frozen now and then. */
 import { Fault } from "../../src/base/fault.ts";
 import type { World } from "../../src/base/world.ts";
+import type { SharedStores } from "../../src/kube/shared-stores.ts";
 import type { VirtualWorld } from "../virtual-world.ts";
 import type { Actor } from "./record.ts";
 import type { Tap } from "./tap.ts";
@@ -13,6 +14,10 @@ export interface Incarnation {
   /** Its view of time: while it is frozen, no timer of it rings. */
   readonly world: World;
   readonly taps: Set<Tap>;
+  /** The controllers of its process, itself among them: they die, freeze and know together. */
+  mates(): readonly Incarnation[];
+  /** The caches of the process; undefined: it is alone in it. */
+  readonly shared: SharedStores | undefined;
   alive(): boolean;
   kill(): void;
   freeze(ms: number): void;
@@ -26,7 +31,13 @@ const killed = new Fault("Cancelled", "killed");
 /** One for each who waits: a shared one would keep everything that ever waited for it. */
 const never = (): Promise<never> => new Promise(() => undefined);
 
-export function createIncarnation(component: Actor, name: string, world: VirtualWorld): Incarnation {
+/** Controllers that share a process. */
+export interface Joined {
+  readonly shared: SharedStores;
+  readonly members: Incarnation[];
+}
+
+export function createIncarnation(component: Actor, name: string, world: VirtualWorld, joined?: Joined): Incarnation {
   const stop = new AbortController();
   const taps = new Set<Tap>();
   let frozenUntilMs = 0;
@@ -37,12 +48,14 @@ export function createIncarnation(component: Actor, name: string, world: Virtual
     while (world.elapsed() < frozenUntilMs) await world.sleep(frozenUntilMs - world.elapsed());
     if (stop.signal.aborted) await never();
   };
-  return {
+  const own: Incarnation = {
     component,
     name,
     signal: stop.signal,
     taps,
     awake,
+    shared: joined?.shared,
+    mates: () => joined?.members ?? [own],
     world: {
       ...world,
       now: () => world.now() + skewMs,
@@ -72,4 +85,6 @@ export function createIncarnation(component: Actor, name: string, world: Virtual
         frozenUntilMs = Math.max(frozenUntilMs, world.elapsed() + ms);
       }),
   };
+  joined?.members.push(own);
+  return own;
 }

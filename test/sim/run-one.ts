@@ -5,12 +5,12 @@ import type { KubeObject } from "../../src/api/types.ts";
 import { createVirtualWorld, diceFrom } from "../virtual-world.ts";
 import { createActivity } from "./activity.ts";
 import { createCluster } from "./cluster.ts";
-import { runSimulated, type Sabotage, type Surroundings } from "./components.ts";
+import { type ComponentName, runSimulated, type Sabotage, type Surroundings } from "./components.ts";
 import { endStateOf } from "./end-state.ts";
 import { faultNamed, type PlannedFault } from "./faults/index.ts";
 import { createJudge, type Violation } from "./monitors/index.ts";
 import { wasUncertain } from "./monitors/volume.ts";
-import { createProcesses } from "./processes.ts";
+import { createProcesses, type Processes } from "./processes.ts";
 import { describe, type Entry, type TakeNote } from "./record.ts";
 import type { Scenario } from "./scenario.ts";
 import { createStrikes } from "./strikes.ts";
@@ -56,6 +56,18 @@ async function deleteAll(user: User): Promise<void> {
     for (const [key, object] of [...user.seen.objects(kind)])
       if (kind !== "PersistentVolumeClaim" || isProvisioned(object)) await user.remove(kind, key);
 }
+/** One of each, or two where they elect. */
+function startAll(
+  { components, elects, joined }: Scenario,
+  { start, startJoined }: Pick<Processes, "start" | "startJoined">,
+): void {
+  for (const component of components)
+    for (let copy = 0; copy < (elects ? 2 : 1); copy++) if (!joined || !isSidecar(component)) start(component);
+  for (let copy = 0; joined && copy < (elects ? 2 : 1); copy++) startJoined(components.filter(isSidecar));
+}
+
+const isSidecar = (component: ComponentName): boolean => component.startsWith("csi-");
+
 /** The others stood there from the start. */
 const isProvisioned = ({ metadata }: KubeObject): boolean =>
   metadata.annotations?.[provisioning.storageProvisioner] !== undefined;
@@ -80,7 +92,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
     if (entry.type === "write") user.look();
   });
 
-  const { start, crash, running } = createProcesses({
+  const { start, startJoined, crash, running } = createProcesses({
     world,
     unrest,
     note,
@@ -116,8 +128,7 @@ export async function runOne({ scenario, seed, faults, sabotage = () => ({}) }: 
   };
 
   scenario.prepare?.(backend);
-  for (const component of scenario.components)
-    for (let copy = 0; copy < (scenario.elects ? 2 : 1); copy++) start(component);
+  startAll(scenario, { start, startJoined });
   let scriptFault: unknown;
   unrest.begin();
   void scenario.script(user, diceFrom(seed * 17 + 3)).then(unrest.end, (reason: unknown) => {

@@ -15,6 +15,8 @@ export interface Scenario {
   readonly background: boolean;
   readonly elects: boolean;
   readonly components: readonly ComponentName[];
+  /** Whether csi-snapshotter and csi-provisioner share a process. */
+  readonly joined: boolean;
   /** Whether the csi-provisioner is one of them. */
   readonly provisions: boolean;
   /** Whether ReferenceGrants and VolumeSnapshotLinks are served. */
@@ -49,6 +51,7 @@ export const scenario = (row: Row): Scenario => ({
   objects: fixtures,
   background: false,
   elects: false,
+  joined: false,
   components: ["snapshot-controller", "csi-snapshotter"],
   provisions: row.components?.includes("csi-provisioner") === true,
   grants: false,

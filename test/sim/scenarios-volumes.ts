@@ -360,6 +360,26 @@ const restores: readonly Scenario[] = [
     },
   }),
   ofRestores({
+    name: "joined-sidecars",
+    joined: true,
+    script: async (user) => {
+      await claim(user, "restored", fromMonday);
+      await drop(user);
+      await unclaim(user, "restored");
+      await user.until(cleared("restored"));
+    },
+  }),
+  ofRestores({
+    name: "joined-sidecars-with-two-leaders",
+    weight: 0.1, // Six controllers in four processes.
+    joined: true,
+    elects: true,
+    script: async (user) => {
+      await claim(user, "restored", fromMonday);
+      await drop(user);
+    },
+  }),
+  ofRestores({
     name: "restores-with-two-leaders",
     weight: 0.1, // Six processes.
     elects: true,

@@ -52,7 +52,8 @@ export const createWire =
       });
       const isTrue = verdict.answer === undefined && !isGivenUp();
       if (isTrue && typeof response.body === "string")
-        knowledge.reported(incarnation.name, world.elapsed(), response.body, place.includes("/namespaces/"));
+        for (const { name } of incarnation.mates())
+          knowledge.reported(name, world.elapsed(), response.body, place.includes("/namespaces/"));
       return response;
     } finally {
       const waitsS = verdict.answer?.kind === "http" ? (verdict.answer.retryAfterS ?? 0) : 0;
@@ -173,7 +174,7 @@ function perform(
 
 function tapped(
   { world, latencyMs, knowledge }: Stage,
-  { name, awake, taps }: Incarnation,
+  { mates, awake, taps }: Incarnation,
   {
     response,
     signal,
@@ -187,7 +188,9 @@ function tapped(
     awake,
     close,
     onEnd: (ended) => void taps.delete(ended),
-    onTaken: (text) => knowledge.reported(name, world.elapsed(), text),
+    onTaken: (text) => {
+      for (const { name } of mates()) knowledge.reported(name, world.elapsed(), text);
+    },
   });
   taps.add(tap);
   signal?.addEventListener("abort", tap.disconnect, { once: true });

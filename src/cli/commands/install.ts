@@ -2,7 +2,7 @@
 
 import type { Installation, ManifestObject } from "../../api/manifests/component.ts";
 import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
-import { Fault } from "../../base/fault.ts";
+import { Fault, isFault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { printableLine } from "../../base/printable.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
@@ -261,22 +261,40 @@ const intoDriver = (input: Input): Promise<number> =>
     const { options, version, world, signal, out, error } = input;
     const resources = createResources(api, signal);
     const ref = workloadRef(options.into, options.namespace) as ManifestObject;
-    const stored = await resources.read(ref);
-    if (stored === undefined)
-      throw new Fault("NotFound", `${describe(ref)} does not exist; name it with --into and --namespace`);
     const image = imageText(options.image, version);
-    const { workload, changes } = options.separate
-      ? withSidecars(stored, image, await flagChecker())
-      : await joinedInto(stored, image);
+    const planned = async (): Promise<SidecarChange> => {
+      const stored = await resources.read(ref);
+      if (stored === undefined)
+        throw new Fault("NotFound", `${describe(ref)} does not exist; name it with --into and --namespace`);
+      return options.separate ? withSidecars(stored, image, await flagChecker()) : joinedInto(stored, image);
+    };
+    const { workload, changes } = await planned();
     if (options.print) out.write(yamlDocuments([workload as unknown as ManifestObject]));
     else for (const line of changes.length === 0 ? ["nothing changes"] : changes) out.write(printableLine(line));
     if (!options.apply || changes.length === 0) return 0;
-    await resources.replace(workload);
+    await replaceAsPlanned(resources, workload, planned);
     const waiting = { world, signal, msMax: options.timeout, progress: createProgress(world, error) };
     await waitUntilReady(resources, [ref], waiting);
     out.write(printableLine(`${describe(ref)} is ready`));
     return 0;
   });
+
+/** A workload has a controller that writes its status: what was read may be old a moment later. */
+async function replaceAsPlanned(
+  resources: Resources,
+  workload: JsonObject,
+  planned: () => Promise<SidecarChange>,
+): Promise<void> {
+  let next = workload;
+  for (let conflicts = 0; ; conflicts++)
+    try {
+      return await resources.replace(next);
+    } catch (reason) {
+      if (!isFault(reason, "Conflict") || conflicts === conflictsMax) throw reason;
+      next = (await planned()).workload;
+    }
+}
+const conflictsMax = 10;
 
 async function joinedInto(stored: JsonObject, image: string): Promise<SidecarChange> {
   const { joinedFlags } = await import("./csi-sidecars.ts");

@@ -17,7 +17,7 @@ export const leaderFaults: readonly FaultRow[] = [
         process: incarnation.name,
         text: `${ms} ms`,
       });
-      incarnation.freeze(ms);
+      for (const mate of incarnation.mates()) mate.freeze(ms);
       return pass;
     },
   },
@@ -30,7 +30,7 @@ export const leaderFaults: readonly FaultRow[] = [
       // Longer than a lease, shorter than anybody waits for an answer.
       const ms = oneOf(draw, [2_000, 12_000, 20_000]);
       slow(ms);
-      incarnation.freeze(ms);
+      for (const mate of incarnation.mates()) mate.freeze(ms);
       return { effect: true, heldBack: true };
     },
   },
@@ -42,7 +42,7 @@ export const leaderFaults: readonly FaultRow[] = [
     strike: ({ incarnation, slow, draw }) => {
       const ms = oneOf(draw, [2_000, 12_000, 30_000]);
       slow(ms);
-      incarnation.freeze(ms);
+      for (const mate of incarnation.mates()) mate.freeze(ms);
       return { effect: true, delayMs: 1 };
     },
   },
