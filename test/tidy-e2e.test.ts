@@ -67,7 +67,7 @@ test("a share driver is started with the account that ships", () => {
   const others = found(/startShareDriver\([^;]*?kubeconfig: ([\w.]+[kK]ubeconfig)\b/g);
   assert.deepEqual(others, [
     // It takes the volumes away that a driver without one of its rights has left, and asks the API server for nothing.
-    "test/e2e/rbac/share-lives.ts: plane.kubeconfig",
+    "test/e2e/rbac/share-driver-life.ts: plane.kubeconfig",
   ]);
 });
 

@@ -40,6 +40,12 @@ export const sharedResourceRow: ComponentRow = {
       verbs: ["create"],
       why: "A pod gets the data only if its service account may use the share. The owner of a share grants the driver its Secret or ConfigMap, one by one.",
     },
+    {
+      apiGroups: [""],
+      resources: ["namespaces"],
+      verbs: ["get"],
+      why: "Who deletes a namespace deletes the driver's right to read a Secret there as well, perhaps before the Secret: where that right is refused, a volume is emptied only if the namespace is gone.",
+    },
     eventRight,
   ],
   namespaceRules: [],

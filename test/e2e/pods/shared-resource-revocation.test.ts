@@ -64,9 +64,18 @@ suite("what the share driver takes away", () => {
     const lent = await share("lent", { token: "v1" });
     const volume = volumeIn(lender, { id: "lent", namespace, share: lent.name });
     const lending = await startShareDriver(lender, { kubeconfig });
-    await kubeletOf(t, lending).published(volume);
-    await revokeLetRead(plane, lent);
-    return { plane, namespace, driver, share, lent: { share: lent, volume, driver: lending } };
+    // Of a namespace that will be deleted.
+    const leaving = {
+      name: `${namespace}-leaving`,
+      namespace: await newNamespace(plane, "leaving"),
+      data: { token: "v1" },
+    };
+    await createShare(plane, leaving);
+    await letUse(plane, { namespace, share: leaving.name });
+    const left = volumeIn(lender, { id: "leaving", namespace, share: leaving.name });
+    for (const one of [volume, left]) await kubeletOf(t, lending).published(one);
+    for (const one of [lent, leaving]) await revokeLetRead(plane, one);
+    return { plane, namespace, driver, share, lent: { share: lent, volume, driver: lending, leaving, left } };
   }
   const volumeOf = (share: ShareRequest, id: string) =>
     volumeIn(instance, {
@@ -265,7 +274,7 @@ suite("what the share driver takes away", () => {
     nothingLeft(instance, driver);
   });
 
-  test("an owner's withdrawn right to read ends an open watch within a minute: no update, no new mount, and no data is lost", async (t) => {
+  test("an owner's withdrawn right to read ends an open watch within a minute: no update, no new mount, and no data is lost before its namespace is", async (t) => {
     const { plane, lent } = await setting(t);
     const { publish, unpublish } = kubeletOf(t, lent.driver);
     const other = volumeIn(lender, { ...lent.volume, id: "lent-2" });
@@ -279,11 +288,17 @@ suite("what the share driver takes away", () => {
     await updateSource(plane, { ...lent.share, data: { token: "v2" } });
     assert.equal(existsSync(other.target), false);
     assert.equal(readFileSync(lent.volume.token, "utf8"), "v1");
+    assert.equal(readFileSync(lent.left.token, "utf8"), "v1");
+    await plane.request("DELETE", `/api/v1/namespaces/${lent.leaving.namespace}`);
     await letRead(plane, lent.share);
     await until({ what: "the new set is shown", msMax: 90_000 }, () =>
       readFileSync(lent.volume.token, "utf8") === "v2" ? true : undefined,
     );
-    await unpublish(lent.volume);
+    // No watch has told of the Secret's end: the right to read it was gone before.
+    await until({ what: "the volume of a Secret that went with its namespace is empty", msMax: 90_000 }, () =>
+      existsSync(lent.left.token) ? undefined : true,
+    );
+    for (const one of [lent.volume, lent.left]) await unpublish(one);
     nothingLeft(lender, lent.driver);
   });
 });

@@ -1,41 +1,29 @@
 /** Admission and shared resources: the lives of the webhook, of the controller of shares, and of their driver on a node. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { snapshotCrds } from "../../../src/api/crds/index.ts";
 import { allowListObjects } from "../../../src/api/manifests/allow-lists.ts";
 import { shareConfiguration, shareConfigurationName } from "../../../src/api/manifests/webhook-configurations.ts";
 import type { Condition } from "../../../src/api/types.ts";
 import type { FaultProxy } from "../../fault-proxy.ts";
-import { csiClientTo, startComponent } from "../harness/components.ts";
+import { startComponent } from "../harness/components.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
 import { installCrdsOn } from "../harness/crds.ts";
 import { proxyTo } from "../harness/fault-proxy.ts";
 import { freePort } from "../harness/ports.ts";
-import {
-  installShares,
-  letUse,
-  publishRequest,
-  revokeUse,
-  shareDriverProcess,
-  startShareDriver,
-} from "../harness/share-driver.ts";
+import { installShares } from "../harness/share-driver.ts";
 import { createTestWebhook, isReady } from "../harness/webhook.ts";
 import { certificateStage, type Must } from "./certificate-stage.ts";
 import { installation, sidecarDriver } from "./rights.ts";
+import { driverLife } from "./share-driver-life.ts";
+import { type CreateShare, home, kinds, team } from "./share-stage.ts";
 import { type Life, type Step, type Trial, userOf } from "./trial.ts";
 
 const main = resolve(import.meta.dirname, "../../../src/main.ts");
-const { namespace: home } = installation;
 const shares = "/apis/sharedresource.openshift.io/v1alpha1";
 const classes = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses";
 const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
-const team = "team";
-const kinds = {
-  SharedSecret: ["sharedsecrets", "secrets", "secretRef"],
-  SharedConfigMap: ["sharedconfigmaps", "configmaps", "configMapRef"],
-} as const;
 
 export async function shareStage(plane: ControlPlane): Promise<ControlPlane> {
   await installShares(plane);
@@ -53,8 +41,8 @@ export async function shareLives(plane: ControlPlane): Promise<Readonly<Record<s
     return text;
   };
   /** What its owner lends to a component: one object. */
-  const lend = async (component: string, resource: string, name: string): Promise<void> => {
-    const at = `/apis/rbac.authorization.k8s.io/v1/namespaces/${team}`;
+  const lend = async (component: string, resource: string, name: string, owner = team): Promise<void> => {
+    const at = `/apis/rbac.authorization.k8s.io/v1/namespaces/${owner}`;
     const role = { name: `${component}-${resource}-${name}` };
     const rule = { apiGroups: [""], resources: [resource], resourceNames: [name], verbs: ["get", "list", "watch"] };
     await must("POST", `${at}/roles`, { metadata: role, rules: [rule] });
@@ -64,16 +52,21 @@ export async function shareLives(plane: ControlPlane): Promise<Readonly<Record<s
       subjects: [{ kind: "User", name: userOf(component), apiGroup: "rbac.authorization.k8s.io" }],
     });
   };
-  const createShare = async (component: string, kind: keyof typeof kinds, name: string): Promise<void> => {
+  const createShare = async (
+    component: string,
+    kind: keyof typeof kinds,
+    name: string,
+    owner = team,
+  ): Promise<void> => {
     const [plural, source, field] = kinds[kind];
     // In base64 for a Secret, and a text like any other in a ConfigMap.
-    await must("POST", `/api/v1/namespaces/${team}/${source}`, { metadata: { name }, data: { token: "YQ==" } });
-    await lend(component, source, name);
+    await must("POST", `/api/v1/namespaces/${owner}/${source}`, { metadata: { name }, data: { token: "YQ==" } });
+    await lend(component, source, name, owner);
     await must("POST", `${shares}/${plural}`, {
       apiVersion: "sharedresource.openshift.io/v1alpha1",
       kind,
       metadata: { name },
-      spec: { [field]: { namespace: team, name } },
+      spec: { [field]: { namespace: owner, name } },
     });
   };
   const removeShares = async (): Promise<void> => {
@@ -85,8 +78,6 @@ export async function shareLives(plane: ControlPlane): Promise<Readonly<Record<s
     "shared-resource": driverLife(plane, must, createShare, removeShares),
   };
 }
-
-type CreateShare = (component: string, kind: keyof typeof kinds, name: string) => Promise<void>;
 
 async function webhookLife(plane: ControlPlane, must: Must): Promise<Life> {
   const component = "webhook";
@@ -308,118 +299,6 @@ function controllerLife(
         "DELETE",
         `/apis/coordination.k8s.io/v1/namespaces/${home}/leases/shared-resource-controller-leader`,
       );
-    },
-  };
-}
-
-function driverLife(
-  plane: ControlPlane,
-  must: Must,
-  createShare: CreateShare,
-  removeShares: () => Promise<void>,
-): Life {
-  const component = "shared-resource";
-  const published: { readonly volumeId: string; readonly targetPath: string }[] = [];
-  const socket = join(plane.instance.folder, "share-driver", "csi.sock");
-  const targetOf = (trial: Trial, kind: keyof typeof kinds): string =>
-    join(plane.instance.folder, "pods", `${trial.id}-${kind}`, "mount");
-  /** The token is there, or it is not. */
-  const holds = (trial: Trial, kind: keyof typeof kinds, isThere: boolean): Promise<true> =>
-    trial.until(`the volume ${isThere ? "has" : "has lost"} its file`, async () =>
-      existsSync(join(targetOf(trial, kind), "token")) === isThere ? true : undefined,
-    );
-  const mounts = (kind: keyof typeof kinds): Step => ({
-    check: `a pod mounts a ${kind} that its account may use`,
-    prove: async (trial) => {
-      await createShare(component, kind, trial.id);
-      await letUse(plane, { kind, share: trial.id, namespace: team });
-      const target = targetOf(trial, kind);
-      mkdirSync(join(target, ".."), { recursive: true });
-      const request = publishRequest({ id: `${trial.id}-${kind}`, target, namespace: team, share: trial.id, kind });
-      const { node, close } = csiClientTo(socket);
-      try {
-        await trial.until("the volume is published", () =>
-          node.nodePublishVolume(request).then(
-            () => true as const,
-            () => undefined,
-          ),
-        );
-        published.push({ volumeId: request.volumeId, targetPath: target });
-        await holds(trial, kind, true);
-      } finally {
-        close();
-      }
-    },
-  });
-  const emptied = (kind: keyof typeof kinds): Step => ({
-    check: `a volume is emptied when what its ${kind} refers to is deleted, and filled when that is back`,
-    prove: async (trial) => {
-      const path = `/api/v1/namespaces/${team}/${kinds[kind][1]}`;
-      await must("DELETE", `${path}/${trial.id}`);
-      await holds(trial, kind, false);
-      await must("POST", path, { metadata: { name: trial.id }, data: { token: "YQ==" } });
-      await holds(trial, kind, true);
-    },
-  });
-  const revoked: Step = {
-    check: "a volume is emptied when the permission is taken away, and filled when it is back",
-    prove: async (trial) => {
-      const use = { kind: "SharedSecret" as const, share: trial.id, namespace: team };
-      await revokeUse(plane, use);
-      await holds(trial, "SharedSecret", false);
-      await letUse(plane, use);
-      await holds(trial, "SharedSecret", true);
-    },
-  };
-  const grown: Step = {
-    check: "a ConfigMap that grows beyond the memory of a volume twice gets one event of the pod, which is counted",
-    prove: async (trial) => {
-      const path = `/api/v1/namespaces/${team}/configmaps/${trial.id}`;
-      const keys = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`key-${at}`, ""]));
-      const reported = (times: number) =>
-        trial.until(`the event was recorded ${times} times`, async () => {
-          // Each scrape looks at the volumes, as Prometheus makes the driver do.
-          await fetch(`${statusUrl}/metrics`).catch(() => undefined);
-          const events = `/api/v1/namespaces/${team}/events?fieldSelector=reason=SharedVolumeNotCurrent,involvedObject.uid=uid-${trial.id}-SharedConfigMap`;
-          const { items } = JSON.parse(await must("GET", events)) as { items: readonly { count?: number }[] };
-          return items.some(({ count = 1 }) => count >= times) ? true : undefined;
-        });
-      for (const times of [1, 2]) {
-        await must("PUT", path, { metadata: { name: trial.id }, data: { token: "YQ==", ...keys } });
-        await reported(times);
-        await must("PUT", path, { metadata: { name: trial.id }, data: { token: `${times}` } });
-        await trial.until("the volume is current", async () => {
-          const text = await (await fetch(`${statusUrl}/metrics`)).text();
-          return /^openshift_csi_share_volumes_not_current\{cause="memory"\} 0$/m.test(text) ? true : undefined;
-        });
-      }
-    },
-  };
-  let statusUrl = "";
-  return {
-    component,
-    start: async (kubeconfig) => {
-      const flags = [`--allow-list-namespace=${home}`, "--volume-memory=256Ki"];
-      const driver = await shareDriverProcess(plane.instance, { kubeconfig, flags });
-      statusUrl = driver.statusUrl;
-      return driver.start();
-    },
-    steps: [
-      mounts("SharedSecret"),
-      mounts("SharedConfigMap"),
-      emptied("SharedSecret"),
-      emptied("SharedConfigMap"),
-      revoked,
-      grown,
-    ],
-    clean: async () => {
-      await removeShares();
-      if (published.length === 0) return;
-      const { daemon } = await startShareDriver(plane.instance, { kubeconfig: plane.kubeconfig });
-      const { node, close } = csiClientTo(socket);
-      for (const volume of published.splice(0)) await node.nodeUnpublishVolume(volume);
-      close();
-      await daemon().stop();
     },
   };
 }

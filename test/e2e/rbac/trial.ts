@@ -1,6 +1,7 @@
 /** One component with all its rights but one: how far it comes, and which request is denied. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AuditEntry } from "../harness/audit.ts";
 import type { ControlPlane, Token } from "../harness/control-plane.ts";
 import type { Daemon } from "../harness/instance.ts";
 import type { Outcome } from "./report.ts";
@@ -17,6 +18,8 @@ export interface Life {
   readonly component: string;
   start(kubeconfig: string): Daemon | Promise<Daemon>;
   readonly steps: readonly Step[];
+  /** Denied because a step has taken back what an owner lends. */
+  isTakenBack?(denied: AuditEntry): boolean;
   /** Removes whatever is left, also where the component did not. */
   clean(trial: Trial): Promise<void>;
 }
@@ -101,10 +104,15 @@ async function isAllowed({ request }: ControlPlane, right: SingleRight): Promise
 }
 
 /** The first request of the component that was denied since then. */
-function deniedSince(plane: ControlPlane, component: string, from: number): string | undefined {
+function deniedSince(
+  plane: ControlPlane,
+  { component, isTakenBack = () => false }: Pick<Life, "component" | "isTakenBack">,
+  from: number,
+): string | undefined {
   const entry = plane
     .auditLog(from)
-    .find(({ user, responseStatus }) => user.username === userOf(component) && responseStatus?.code === 403);
+    .filter(({ user, responseStatus }) => user.username === userOf(component) && responseStatus?.code === 403)
+    .find((denied) => !isTakenBack(denied));
   if (entry === undefined) return undefined;
   const { resource = "", subresource, apiGroup: group = "" } = entry.objectRef ?? {};
   return `${entry.verb} ${resourceOf({ group, resource: [resource, subresource].filter(Boolean).join("/") })}`;
@@ -127,7 +135,7 @@ export async function play(plane: ControlPlane, life: Life, right: SingleRight |
         .filter((entry) => entry.user.username === userOf(component))
         .filter((entry) => entry.verb === verb && entry.objectRef?.resource === resource).length,
   };
-  const denied = () => deniedSince(plane, component, from);
+  const denied = () => deniedSince(plane, life, from);
   const denial = async (): Promise<string | undefined> => {
     while (!isOver) {
       const found = denied();

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import type { ObjectOf } from "../../../api/types.ts";
 import { keyIn } from "../../../base/brand.ts";
-import { Fault, isFault } from "../../../base/fault.ts";
+import { Fault, isFault, loggable } from "../../../base/fault.ts";
 import type { Log } from "../../../base/log.ts";
 import { type World, withDeadline } from "../../../base/world.ts";
 import type { KubeApi } from "../../../kube/api.ts";
@@ -56,6 +56,9 @@ interface Entry {
   state: SourceState;
   /** Of the last request, if it failed. */
   failure?: Fault | undefined;
+  /** It may not be read, and its namespace is gone. */
+  lost?: SourceState | undefined;
+  isLooking?: boolean;
   readonly listed: PromiseWithResolvers<void>;
   readonly stop: AbortController;
 }
@@ -96,8 +99,10 @@ export function createSources({ api, world, log, signal, pageBytes, onChange }: 
     const told = (failure: Fault | undefined): void => {
       const isNews = isRefused(failure) !== isRefused(entry.failure);
       entry.failure = failure;
-      if (failure !== undefined) entry.listed.resolve();
+      if (failure === undefined) entry.lost = undefined;
+      else entry.listed.resolve();
       if (isNews) onChange(source);
+      if (isRefused(failure)) void lookForNamespace(entry, source);
     };
     const watched = watchInto(noting(api(), listing, told), store, {
       world,
@@ -110,6 +115,30 @@ export function createSources({ api, world, log, signal, pageBytes, onChange }: 
     // An empty list changes nothing in a store, and says that there is no such object.
     void store.whenSynced.then(take).then(entry.listed.resolve);
     return entry;
+  };
+
+  /**
+   * Who deletes a namespace deletes the driver's right to read as well, perhaps first: then no watch tells of the Secret's end. Asked
+   * whenever the right is refused.
+   */
+  const lookForNamespace = async (entry: Entry, source: Source): Promise<void> => {
+    if (entry.isLooking === true || entry.lost !== undefined) return;
+    entry.isLooking = true;
+    try {
+      await api().get({ kind: "Namespace", name: source.namespace }, { signal: entry.stop.signal });
+    } catch (reason) {
+      if (isFault(reason, "NotFound") && isRefused(entry.failure)) lose(entry, source);
+      else log.debug("cannot look for a namespace", { name: source.namespace, reason: loggable(reason) });
+    } finally {
+      entry.isLooking = false;
+    }
+  };
+  const lose = (entry: Entry, source: Source): void => {
+    entry.lost = { kind: "absent" };
+    const key = keyIn(source.namespace, source.name);
+    const kept = entry.store.get(key);
+    if (kept !== undefined) entry.store.applyDeletion(key, kept.metadata.uid);
+    onChange(source);
   };
 
   /** A list or a watch has failed: a new volume gets what can be read now, and nothing older. */
@@ -154,6 +183,7 @@ export function createSources({ api, world, log, signal, pageBytes, onChange }: 
     state(source) {
       const entry = entries.get(sourceKey(source));
       if (entry === undefined) return unlisted;
+      if (entry.lost !== undefined) return entry.lost;
       // Its bytes are no longer ours to hand out. A deletion that was seen stays true.
       return isRefused(entry.failure) && entry.state.kind !== "absent" ? refused : entry.state;
     },

@@ -452,6 +452,48 @@ test("an owner's withdrawn right to read ends the watch within a minute: no upda
   await publish("csi-2");
 });
 
+/** As the namespace controller does it, which this server runs without. */
+async function removeOwner({ ask, users }: Pick<Awaited<ReturnType<typeof setUp>>, "ask" | "users">): Promise<void> {
+  const path = "/api/v1/namespaces/owner";
+  assert.equal((await ask("DELETE", path)).status, 200);
+  await users.removeSource("SharedSecret", reference);
+  const { body } = await ask("GET", path);
+  const { status } = await ask("PUT", `${path}/finalize`, { ...body, spec: { finalizers: [] } });
+  assert.equal(status, 200);
+  assert.equal((await ask("GET", path)).status, 404);
+}
+
+test("a Secret that went with its namespace takes the data away also where the driver's right to read it went first, and comes back with both", async (t) => {
+  const { world, users, publish, state, shown, ask } = await setUp(t);
+  await publish("csi-1");
+  state.forbids = /\/namespaces\/owner\/secrets/;
+  await world.advance(61_000);
+  await removeOwner({ ask, users });
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), undefined);
+  await users.furnish(["owner"]);
+  await users.write("SharedSecret", reference, "v.2");
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), undefined, "the right is missing still");
+  state.forbids = undefined;
+  await world.advance(20_000);
+  assert.equal(shown("csi-1"), "v.2");
+});
+
+for (const [what, forbids, expected] of [
+  ["is emptied after a restart", /\/namespaces\/owner\/secrets/, undefined],
+  ["keeps its data if the driver may not look for the namespace", /\/namespaces\/owner(\/secrets|$)/, "v.0"],
+] as const)
+  test(`a volume whose Secret went with its namespace, which the driver did not see, ${what}`, async (t) => {
+    const all = await setUp(t, { left: [aVolume("csi-1")], connectsAfterMs: 2_000, forbids });
+    const { world, shown, machine } = all;
+    assert.equal(shown("csi-1"), "v.0");
+    await removeOwner(all);
+    await world.advance(20_000);
+    assert.equal(shown("csi-1"), expected);
+    assert.ok(machine.mounts.has("/pods/csi-1/mount"));
+  });
+
 test("a review that has aged while the Secret was read is no denial: the mount is tried again", async (t) => {
   const { world, publish, state, shown } = await setUp(t);
   state.forbids = /\/secrets\?/;
