@@ -84,6 +84,7 @@ function costs(driver: keyof typeof drivers): void {
     await Promise.all(names.map((name) => stand.fixtures.client.delete(stand.ref(name))));
     for (const name of names) await stand.untilGone(stand.ref(name));
     const all = plane.auditLog(start).filter(isOurs);
+    assert.ok(writesIn(all) > 0, "the components are known by their user agents");
     const deletion = plane.auditLog(between).filter(isOurs);
     return { creation: all.slice(0, all.length - deletion.length), deletion };
   }

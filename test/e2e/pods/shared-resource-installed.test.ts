@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { nodeServiceAccount } from "../../../src/api/manifests/shared-resource.ts";
 import { type Cluster, untilRemoved, useCluster } from "../harness/cluster.ts";
 import { mountsUnder } from "../harness/mounts.ts";
 import { createPod, deletePod, readPod, waitForPod } from "../harness/pods.ts";
@@ -88,9 +89,10 @@ describe("the installed driver of shares", () => {
     });
 
   test("nothing that a component asked for was denied", () => {
-    const { plane } = cluster;
-    const denied = plane
-      .auditLog(beginning)
+    const log = cluster.plane.auditLog(beginning);
+    const account = `system:serviceaccount:${driverNamespace}:${nodeServiceAccount}`;
+    assert.ok(log.some(({ user }) => user.username === account));
+    const denied = log
       .filter(({ user, responseStatus }) => responseStatus?.code === 403 && user.username.includes(":snapkeep"))
       // What its owner has not lent, or has taken back, is denied on purpose.
       .filter(({ objectRef }) => !["secrets", "configmaps"].includes(objectRef?.resource ?? ""))
