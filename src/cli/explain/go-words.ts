@@ -3,11 +3,12 @@
  * say that something else is wrong than the driver.
  */
 import type { Ref } from "../../api/plan.ts";
-import type { VolumeSnapshotContent } from "../../api/types.ts";
+import type { Event, VolumeSnapshotContent } from "../../api/types.ts";
 import { notedSecretOf } from "../../rules/snapshotter-secrets.ts";
 import type { Finding } from "./finding.ts";
+import { lastSeen } from "./outer.ts";
 
-type Meant = Pick<Finding, "cause" | "says" | "waitsFor">;
+type Meant = Pick<Finding, "cause" | "says" | "waitsFor"> & Partial<Finding>;
 
 /** external-snapshotter hides what the API server has said about the secret. */
 const secretWords = /cannot get credentials for snapshot content|failed to get credentials|cannot retrieve secrets for/;
@@ -32,6 +33,27 @@ export function meantByContent(content: VolumeSnapshotContent, message: string):
         says: `VolumeSnapshotClass ${className} of the content does not exist: ${message}`,
         waitsFor: [{ kind: "VolumeSnapshotClass", name: className }],
       };
+}
+
+/**
+ * When a deletion fails, external-snapshotter writes nothing into the status, and an event without the driver's words (release 8.6.0).
+ */
+export function meantByDeletionEvent(content: VolumeSnapshotContent, event: Event | undefined): Meant | undefined {
+  if (event?.message === undefined) return undefined;
+  const told = {
+    sinceMs: lastSeen(event),
+    evidence: [`event ${event.reason}: ${event.message}`],
+  };
+  if (event.message === "Failed to get snapshot credentials") {
+    const found = meantByContent(content, "failed to get credentials");
+    return found === undefined ? undefined : { ...found, ...told };
+  }
+  return {
+    cause: "DriverFailed",
+    says: `driver ${content.spec.driver} refuses to delete the snapshot: "${event.message}"; only the log of csi-snapshotter has the driver's words`,
+    waitsFor: [],
+    ...told,
+  };
 }
 
 /** external-provisioner, in its event ProvisioningFailed. */

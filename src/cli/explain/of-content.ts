@@ -12,8 +12,8 @@ import { notReady } from "../../components/snapshot-controller/reasons.ts";
 import { reasonOfError } from "../../rules/snapshot-reasons.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { createdMs, deletedMs, type Finding, isSame, type Step, word } from "./finding.ts";
-import { meantByContent } from "./go-words.ts";
-import { foreignFinalizer, toldByEvents, unknownFields } from "./outer.ts";
+import { meantByContent, meantByDeletionEvent } from "./go-words.ts";
+import { eventsAbout, foreignFinalizer, toldByEvents, unknownFields } from "./outer.ts";
 import { unreadable } from "./rights.ts";
 import { snapshotContext, snapshotStores } from "./snapshot-side.ts";
 
@@ -46,7 +46,7 @@ export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding
   const error = content.status?.error?.message;
   const secret = error === undefined ? undefined : reasonOfError(content, error).secret[0];
   const waitsFor = reason.code === "SecretNotUsable" && secret !== undefined ? [secret] : reason.waitsFor;
-  const meant = error === undefined || reason.code !== "DriverFailed" ? undefined : meantByContent(content, error);
+  const meant = meantByOthers(copy, content, reason.code);
   const isGood = !reasonRows[reason.code].waits && reason.code !== "Writes";
   return {
     object: ref,
@@ -54,15 +54,26 @@ export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding
     cause: isGood ? "NothingWrong" : reason.code,
     says: reason.says,
     waitsFor: waitsFor.filter((each) => !isSame(each, ref)),
-    ...meant,
     sinceMs: reason.sinceMs ?? deletedMs(content) ?? createdMs(content),
     component: ofSidecar.has(reason.code)
       ? { name: "csi-snapshotter", driver: content.spec.driver }
       : { name: "snapshot-controller" },
     evidence: error === undefined ? [] : [`status.error: ${error}`],
+    ...meant,
     more: leavingSteps(content, isKept(view.facts.snapshot)),
     ...(reason.code === "WaitsForDeletionConfirmed" && isKept(view.facts.snapshot) ? { actor: "user" } : {}),
   };
+}
+
+/** Where the plan only knows that the driver is asked, or that it has failed, the Go sidecar may have told more. */
+function meantByOthers(copy: ClusterCopy, content: VolumeSnapshotContent, code: ReasonCode) {
+  const error = content.status?.error?.message;
+  if (code === "DriverFailed" && error !== undefined) return meantByContent(content, error);
+  if ((code !== "WaitsForDriver" && code !== "WaitsForSidecar") || deletedMs(content) === undefined) return undefined;
+  return meantByDeletionEvent(
+    content,
+    eventsAbout(copy, content).find(({ reason }) => reason === "SnapshotDeleteError"),
+  );
 }
 
 /** The snapshot is there, and nobody has deleted it. */

@@ -11,6 +11,12 @@ const fresh = c.snapshot(c.ofClaim, {}, c.protectedBy);
 const failed = (message: string, annotated: Record<string, string> = {}) =>
   c.content({ readyToUse: false, error: { time: c.ago(40), message } }, { annotations: annotated });
 const secret = { [annotations.deletionSecretName]: "keys", [annotations.deletionSecretNamespace]: "drivers" };
+const deletedAt = { deletionTimestamp: c.ago(900), deletionGracePeriodSeconds: 0 };
+const deleting = c.snapshot(c.ofClaim, { status: c.ready }, { ...c.protectedBy, ...deletedAt });
+const leaving = c.content(c.taken, {
+  ...deletedAt,
+  annotations: { ...secret, [annotations.beingDeleted]: "yes" },
+});
 const refused = (verb: string, what: string, where: string) =>
   `${what} is forbidden: User "system:serviceaccount:snapkeep:snapshot-controller" cannot ${verb} resource "${what}" in API group "snapshot.storage.k8s.io" ${where}`;
 const guest = c.claim(
@@ -34,6 +40,28 @@ export const othersWords: readonly StuckCase[] = [
         'Failed to check and update snapshot content: failed to get input parameters to create snapshot for content x: "cannot get credentials for snapshot content \\"x\\""',
         secret,
       ),
+    ],
+    cause: "SecretNotUsable",
+    at: "Secret drivers/keys",
+    actor: "administrator",
+    next: /kubectl get secrets -n drivers/,
+  },
+  {
+    given: "a deletion that the driver refuses, of which the Go csi-snapshotter has only told in an event",
+    explain: monday,
+    objects: [deleting, leaving, c.event(leaving, "Warning", "SnapshotDeleteError", "Failed to delete snapshot")],
+    cause: "DriverFailed",
+    at: content,
+    actor: "driver",
+    next: /kubectl logs[\s\S]*snap-77[\s\S]*Retain/,
+  },
+  {
+    given: "a Go csi-snapshotter that misses the secret for a deletion",
+    explain: monday,
+    objects: [
+      deleting,
+      leaving,
+      c.event(leaving, "Warning", "SnapshotDeleteError", "Failed to get snapshot credentials"),
     ],
     cause: "SecretNotUsable",
     at: "Secret drivers/keys",
