@@ -142,6 +142,11 @@ const truths: readonly string[] = [
   "!isSemver('1.0.0-a..b') && !isSemver('1.0.0-01') && isSemver('1.0.0-0a+01') && !isSemver('99999999999999999999.0.0')",
   "!isCIDR('10.0.0.0/08') && isCIDR('10.0.0.0/8') && !isIP('::1.02.3.4') && isIP('::1.2.3.4')",
   "optional.unwrap([optional.of(1), optional.none()]) == [1] && [optional.none(), optional.of(2)].unwrapOpt() == [2]",
+  // As the conformance tests of CEL have it.
+  "'%.0f %.0f %.1f %.2f %.2f %.0f'.format([2.5, 3.5, -0.25, 1.005, 1.015, -1.5]) == '2 4 -0.2 1.00 1.01 -2'",
+  "'\\u0085\\u00a0\\u1680text\\u3000'.trim() == 'text' && '\\ufefftext\\u200b'.trim() == '\\ufefftext\\u200b'",
+  "!(dyn(9223372036854775807) < 9223372036854775808.0) && dyn(9223372036854775807) >= 9223372036854775808.0",
+  "[7, 8, 9][dyn(1u)] == 8 && int(-9223372036854774784.0) < 0",
   "!optional.ofNonZeroValue(duration('0s')).hasValue() && optional.ofNonZeroValue(duration('1s')).hasValue()",
 ];
 
@@ -154,6 +159,7 @@ const faults: readonly (readonly [source: string, says: string | RegExp])[] = [
   ["1 % 0 == 1", "modulus by zero"],
   ["9223372036854775807 + 1 == 0", "integer overflow"],
   ["self.port > 5", "no such overload"],
+  ["int(-9223372036854775808.0) == 1", "integer overflow"],
   ["[].min() == 1", "min called on empty list"],
   ["optional.none().value() == 1", "optional.none() dereference"],
   ["quantity('9999999999999999999999999999999999999G').asInteger() == 1", "cannot convert value to integer"],

@@ -174,5 +174,7 @@ export function celCompare(a: Value, b: Value): number {
 
 function numbersCompared(a: number | bigint, b: number | bigint): number {
   if (Number.isNaN(a) || Number.isNaN(b)) throw new CelFault("NaN values cannot be ordered");
-  return a < b ? -1 : a > b ? 1 : 0;
+  // Go orders a whole number and a double as doubles.
+  const [left, right] = typeof a === typeof b ? [a, b] : [Number(a), Number(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -26,7 +26,8 @@ const { bool, int, uint, double, string, bytes, timestamp: timestampType, durati
 function wholeOf(value: Value | undefined): bigint {
   const number = numberOf(value ?? null);
   if (typeof number === "bigint") return number;
-  if (number === undefined || !Number.isFinite(number)) throw new CelFault("integer overflow");
+  // Go refuses the lowest whole number, too: a double that is not quite so low is rounded to it.
+  if (number === undefined || !Number.isFinite(number) || number <= -(2 ** 63)) throw new CelFault("integer overflow");
   return BigInt(Math.trunc(number));
 }
 

@@ -14,6 +14,7 @@ import {
   type ListValue,
   listFrom,
   none,
+  numberOf,
   some,
   timestamp,
   uint,
@@ -86,7 +87,7 @@ const ordering = (holds: (order: number) => boolean): readonly Overload[] => [
 function elementAt(of: Value, index: Value): Value | undefined {
   if (isMap(of)) return of.get(index);
   if (!isList(of)) throw new CelFault("no such overload");
-  const position = typeof index === "bigint" || typeof index === "number" ? Number(index) : -1;
+  const position = Number(numberOf(index) ?? -1);
   if (!Number.isInteger(position)) throw new CelFault(`unsupported index type 'double' in list`);
   return position >= 0 && position < of.size ? of.at(position) : undefined;
 }

@@ -118,6 +118,19 @@ function precisionOf(digits: string): number {
   return Number(digits);
 }
 
+/** What lies exactly in the middle is rounded to the even digit, as in Go; `toFixed` rounds it up. */
+function fixed(number: number, precision: number): string {
+  const text = number.toFixed(precision);
+  const last = Number(text.at(-1));
+  // Half of the last digit is a power of two here, or it is not exactly the middle.
+  const isMiddle = Math.abs(number * 2 ** (precision + 1)) % 2 === 1;
+  return isMiddle && last % 2 === 1 ? `${text.slice(0, -1)}${last - 1}` : text;
+}
+
+/** What Go's unicode.IsSpace calls a space; JavaScript's trim knows another one, and not all of these. */
+const space = "[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
+const outerSpace = new RegExp(`^${space}|${space}$`, "g");
+
 function formattedOne(verb: string, value: Value, precision: number): string {
   if (verb === "s") return shown(value);
   const number = typeof value === "boolean" ? Number(value) : numberOf(value);
@@ -130,7 +143,7 @@ function formattedOne(verb: string, value: Value, precision: number): string {
     throw new CelFault(`error during formatting: %${verb} clause cannot be used with this type`);
   switch (verb) {
     case "f":
-      return Number(number).toFixed(precision);
+      return fixed(Number(number), precision);
     case "e":
       return Number(number)
         .toExponential(precision)
@@ -179,7 +192,7 @@ export const texts: Library = {
     method([string, int], string, ([value, start]) => substring(text(value), integer(start))),
     method([string, int, int], string, ([value, start, end]) => substring(text(value), integer(start), integer(end))),
   ],
-  trim: [method([string], string, ([value]) => text(value).trim())],
+  trim: [method([string], string, ([value]) => text(value).replace(outerSpace, ""))],
   join: [
     method([listOf(string)], string, ([value]) => joined(value, "")),
     method([listOf(string), string], string, ([value, separator]) => joined(value, text(separator))),
