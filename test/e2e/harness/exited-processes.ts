@@ -1,15 +1,22 @@
 /** Programs of the harness that ended although no test stopped them: the usual cause of a timeout. */
 
-interface Fallen {
+export interface Fallen {
   readonly folder: string;
   readonly name: string;
   lastOutput(): string;
 }
 
 let all: readonly Fallen[] = [];
+let listener: ((fallen: Fallen) => void) | undefined;
+
+/** For a person who looks at the terminal: a test asks when it fails. */
+export const whenExited = (tell: (fallen: Fallen) => void): void => {
+  listener = tell;
+};
 
 export const noteExited = (fallen: Fallen): void => {
   all = [...all, fallen];
+  listener?.(fallen);
 };
 
 /** Leftovers of a stopped instance are not an error. */

@@ -17,19 +17,24 @@ export const guideCommands = (name: string): readonly string[] =>
 
 export interface GuideShell {
   (line: string): Promise<Ran>;
+  /** Another program in its path, as a script of sh. */
+  add(name: string, script: string): void;
   remove(): void;
 }
 
 /** A shell that finds kubectl and snapkeep, and the cluster. */
 export function guideShell(kubeconfig: string): GuideShell {
   const folder = mkdtempSync(join(tmpdir(), "snapkeep-guide-"));
+  const add = (name: string, script: string): void => {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(folder, name), 0o755);
+  };
   symlinkSync(kubectlProgram, join(folder, "kubectl"));
-  writeFileSync(join(folder, "snapkeep"), `#!/bin/sh\nexec ${process.execPath} ${join(root, "src/main.ts")} "$@"\n`);
-  chmodSync(join(folder, "snapkeep"), 0o755);
+  add("snapkeep", `exec ${process.execPath} ${join(root, "src/main.ts")} "$@"`);
   const shell = (line: string): Promise<Ran> =>
     run("sh", ["-c", line], {
       env: { KUBECONFIG: kubeconfig, PATH: `${folder}${delimiter}${process.env.PATH}` },
       msMax: 170_000,
     });
-  return Object.assign(shell, { remove: () => rmSync(folder, { recursive: true, force: true }) });
+  return Object.assign(shell, { add, remove: () => rmSync(folder, { recursive: true, force: true }) });
 }

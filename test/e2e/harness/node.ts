@@ -20,6 +20,8 @@ export interface NodeOptions {
   readonly routesApiServer?: boolean;
   /** Off by default: pods then name their node themselves. */
   readonly scheduler?: boolean;
+  /** A kubelet that ends is started again, as systemd does it. */
+  readonly keepsKubelet?: boolean;
 }
 
 export interface Node {
@@ -27,6 +29,8 @@ export interface Node {
   readonly folder: string;
   /** The kubelet's folder: drivers register in `plugins_registry` below it. */
   readonly rootDir: string;
+  /** The socket of containerd, for ctr. */
+  readonly containerd: string;
   readonly plane: ControlPlane;
   /** Pods can use the images of this archive from now on. */
   importImage(archive: string): Promise<void>;
@@ -39,6 +43,8 @@ export interface Node {
 /** At import, so that a build counts against no test's time. */
 const programs = await tools("kubelet", "kube-scheduler");
 
+/** By the name that a guide's reader pulls. */
+const busyboxImage = "docker.io/library/busybox:1";
 const pauseImage = "docker.io/library/pause:1";
 const nodeName = "localhost";
 
@@ -55,7 +61,7 @@ export function startNode(plane: ControlPlane, options: NodeOptions = {}): Promi
 }
 
 async function startIn(instance: Instance, plane: ControlPlane, options: NodeOptions): Promise<Node> {
-  const { scheduler = false, images = [], routesApiServer = false } = options;
+  const { scheduler = false, images = [], routesApiServer = false, keepsKubelet = false } = options;
   const { folder } = instance;
   const rootDir = join(folder, "kubelet");
   writeFiles(instance, await freePort());
@@ -63,13 +69,15 @@ async function startIn(instance: Instance, plane: ControlPlane, options: NodeOpt
   if (scheduler) instance.keep("kube-scheduler", programs["kube-scheduler"], schedulerFlags(plane));
   if (routesApiServer) await routeApiServer(folder, plane);
   await importImages(folder, containerd, images);
-  const startKubelet = () => instance.start("kubelet", programs.kubelet, kubeletFlags(folder, rootDir, plane));
+  const startKubelet = () =>
+    instance[keepsKubelet ? "keep" : "start"]("kubelet", programs.kubelet, kubeletFlags(folder, rootDir, plane));
   let kubelet = startKubelet();
   await isReady(plane, { containerd, kubelet });
   return {
     name: nodeName,
     folder,
     rootDir,
+    containerd: socketOf(folder),
     plane,
     importImage: (archive) => importImage(folder, archive),
     tagImage: (image, as) => tagImage(folder, image, as),
@@ -206,7 +214,7 @@ const imagesCommand = (folder: string): readonly string[] => [
 
 /** There is no registry: what pods run is brought in by hand. */
 async function importImages(folder: string, containerd: Daemon, images: readonly string[]): Promise<void> {
-  const archive = makeImage(folder, [pauseImage, boxImage]);
+  const archive = makeImage(folder, [pauseImage, boxImage, busyboxImage]);
   await until({ what: "containerd takes an image" }, async () => {
     if (!containerd.running()) throw new Error(`containerd ended while starting:\n${containerd.lastWords()}`);
     return (await run("ctr", [...imagesCommand(folder), "import", archive])).code === 0 ? true : undefined;
