@@ -101,6 +101,7 @@ test("components are started by the harness, which gives them what ships; a comm
       "test/e2e/pods/directory-driver-node.test.ts",
       "test/e2e/pods/install.test.ts",
       "test/e2e/pods/shared-resource-installed.test.ts",
+      "test/e2e/pods/walk.test.ts",
       // Single rights of the share driver.
       "test/e2e/rbac/share-lives.ts",
       "test/e2e/shared-resource-install.test.ts",

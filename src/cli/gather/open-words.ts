@@ -3,8 +3,8 @@
 /** Our components have these flags, and the sidecars that stand beside them in the pods of a driver. */
 export const openFlags: ReadonlySet<string> = new Set(
   `add-dir-header allow-list-namespace alsologtostderr automaxprocs cacert capacity-for-immediate-binding capacity-ownerref-level
-  capacity-poll-interval capacity-threads claim-rules client-ca-file cloning-protection-threads config context controller-publish-readonly
-  cross-namespace-gate cross-namespace-snapshot csi-address default-fstype default-fs-type demote driver-name dry-run enable-capacity
+  capacity-poll-interval capacity-threads certificate-secret certificate-service claim-rules client-ca-file cloning-protection-threads config context controller-publish-readonly
+  controllers cross-namespace-gate cross-namespace-snapshot csi-address default-fstype default-fs-type demote driver-name dry-run enable-capacity
   enable-distributed-snapshotting enable-pprof enable-volume-group-snapshot-webhook endpoint exit extra-create-metadata fault
   feature-gates groupsnapshot-name-prefix groupsnapshot-name-uuid-length health-port host http-endpoint https-endpoint
   immediate-topology kube-api-burst kube-api-capacity-burst kube-api-capacity-qps kube-api-qps kubeconfig kubeconfig-out kubelet-folder
@@ -16,7 +16,9 @@ export const openFlags: ReadonlySet<string> = new Set(
   prevent-volume-mode-conversion probe-timeout resync-period retry-crd-interval-max retry-interval-max retry-interval-start root
   shutdown-delay-duration skip-headers skip-log-headers snapshot-delay snapshot-name-prefix snapshot-name-uuid-length
   snapshot-orphan-sweep-interval snapshot-secret-file stderrthreshold strict-topology timeout tls tls-cert-file tls-private-key-file
-  namespace pod-name node-memory namespace-memory volume-memory token-auth-file tour v verbosity vmodule volume-map-folder volume-name-prefix volume-name-uuid-length worker-threads`.split(
+  namespace pod-name provisioner-extra-create-metadata provisioner-feature-gates provisioner-timeout
+  provisioner-worker-threads snapshotter-extra-create-metadata snapshotter-feature-gates snapshotter-timeout snapshotter-worker-threads
+  node-memory namespace-memory volume-memory token-auth-file tour v verbosity vmodule volume-map-folder volume-name-prefix volume-name-uuid-length worker-threads`.split(
     /\s+/,
   ),
 );

@@ -43,7 +43,7 @@ export interface Node {
 /** At import, so that a build counts against no test's time. */
 const programs = await tools("kubelet", "kube-scheduler");
 
-/** By the name that a guide's reader pulls. */
+/** Readers of a guide pull it by this name. */
 const busyboxImage = "docker.io/library/busybox:1";
 const pauseImage = "docker.io/library/pause:1";
 const nodeName = "localhost";
