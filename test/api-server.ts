@@ -3,7 +3,7 @@
 import { type ApiServer, type ApiServerOptions, createApiServer, volumeBinder } from "../src/apiserver/index.ts";
 import type { Body, HttpResponse } from "../src/base/http.ts";
 import { readAll } from "../src/base/http.ts";
-import { type JsonObject, parse } from "../src/base/json.ts";
+import { type JsonObject, parse, print } from "../src/base/json.ts";
 import { createVirtualWorld, type VirtualWorld } from "./virtual-world.ts";
 
 export interface TestAnswer {
@@ -33,7 +33,7 @@ const patchTypes: Readonly<Record<string, string>> = {
 };
 
 const bodyOf = (body: unknown): Body | undefined =>
-  body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+  body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : print(body);
 
 export function startApiServer(options: Partial<ApiServerOptions> = {}): TestServer {
   const world = createVirtualWorld();

@@ -44,6 +44,7 @@ export const aSnapshotView = (change: SnapshotParts = {}): SnapshotView => {
       restoring: [],
       isRestoringUndecided: false,
       place: anywhere,
+      group: { kind: "none" },
       keepsVolumeMode: true,
       ...facts,
     },

@@ -19,7 +19,7 @@ export interface Kind {
 const snapshotGroup = { group: "snapshot.storage.k8s.io", versions: ["v1", "v1beta1"], custom: true } as const;
 const groupSnapshotGroup = {
   group: "groupsnapshot.storage.k8s.io",
-  versions: ["v1", "v1beta2"],
+  versions: ["v1", "v1beta2", "v1beta1"],
   custom: true,
 } as const;
 const sharedResourceGroup = {

@@ -1,7 +1,8 @@
 /** Other programs, of other releases, read and write these words: letter for letter, and not by the constants of ours. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { annotations, finalizers, labels, parameters, snapshotContentNameFor } from "./names.ts";
+import { memberNamesFor } from "../rules/group-members.ts";
+import { annotations, finalizers, groupContentNameFor, labels, parameters, snapshotContentNameFor } from "./names.ts";
 
 test("finalizers have the names of external-snapshotter", () =>
   assert.deepEqual(finalizers, {
@@ -10,6 +11,8 @@ test("finalizers have the names of external-snapshotter", () =>
     snapshotInGroup: "snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection",
     contentBound: "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection",
     claimAsSource: "snapshot.storage.kubernetes.io/pvc-as-source-protection",
+    groupBound: "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection",
+    groupContentBound: "groupsnapshot.storage.kubernetes.io/volumegroupsnapshotcontent-bound-protection",
     snapshotRestoring: "provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection",
   }));
 
@@ -25,6 +28,13 @@ test("annotations and labels have the names of external-snapshotter", () => {
     formerSnapshotterId: "snapkeep.dev/cut-by",
     contentLost: "snapkeep.dev/content-lost",
     groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
+    defaultGroupClass: "groupsnapshot.storage.kubernetes.io/is-default-class",
+    groupBeingCreated: "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-created",
+    groupBeingDeleted: "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-deleted",
+    groupDeletionSecretName: "groupsnapshot.storage.kubernetes.io/deletion-secret-name",
+    groupDeletionSecretNamespace: "groupsnapshot.storage.kubernetes.io/deletion-secret-namespace",
+    groupMembers: "groupsnapshot.storage.kubernetes.io/volume-snapshot-info-list",
+    groupSources: "snapkeep.dev/group-sources",
   });
   assert.deepEqual(labels, {
     managedBy: "snapshot.storage.kubernetes.io/managed-by",
@@ -47,6 +57,11 @@ test("class parameters and content names are those of external-snapshotter", () 
     "csi.storage.k8s.io/volumesnapshot/name",
     "csi.storage.k8s.io/volumesnapshot/namespace",
     "csi.storage.k8s.io/volumesnapshotcontent/name",
+    "csi.storage.k8s.io/volumegroupsnapshot/name",
+    "csi.storage.k8s.io/volumegroupsnapshot/namespace",
+    "csi.storage.k8s.io/volumegroupsnapshotcontent/name",
   ]);
   assert.equal(snapshotContentNameFor("1-2"), "snapcontent-1-2");
+  assert.equal(groupContentNameFor("1-2"), "groupsnapcontent-1-2");
+  assert.deepEqual(memberNamesFor("ab"), { snapshot: "snapshot-ab", content: "snapcontent-ab" });
 });

@@ -1,5 +1,6 @@
 /** The words that are the contract with other tools: finalizers, annotations, labels and class parameters, spelled once. */
 const snapshotDomain = "snapshot.storage.kubernetes.io";
+const groupDomain = "groupsnapshot.storage.kubernetes.io";
 
 export const finalizers = {
   snapshotAsSource: `${snapshotDomain}/volumesnapshot-as-source-protection`,
@@ -7,6 +8,8 @@ export const finalizers = {
   snapshotInGroup: `${snapshotDomain}/volumesnapshot-in-group-protection`,
   contentBound: `${snapshotDomain}/volumesnapshotcontent-bound-protection`,
   claimAsSource: `${snapshotDomain}/pvc-as-source-protection`,
+  groupBound: `${groupDomain}/volumegroupsnapshot-bound-protection`,
+  groupContentBound: `${groupDomain}/volumegroupsnapshotcontent-bound-protection`,
   snapshotRestoring: "provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection",
 } as const;
 
@@ -24,6 +27,15 @@ export const annotations = {
   /** Ours alone: the uid of the snapshot that carries it, whose content was removed after it had been ready. */
   contentLost: "snapkeep.dev/content-lost",
   groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
+  defaultGroupClass: `${groupDomain}/is-default-class`,
+  groupBeingCreated: `${groupDomain}/volumegroupsnapshot-being-created`,
+  groupBeingDeleted: `${groupDomain}/volumegroupsnapshot-being-deleted`,
+  groupDeletionSecretName: `${groupDomain}/deletion-secret-name`,
+  groupDeletionSecretNamespace: `${groupDomain}/deletion-secret-namespace`,
+  /** The members of a group, as upstream's conversion webhook keeps them from clients of v1beta1. */
+  groupMembers: `${groupDomain}/volume-snapshot-info-list`,
+  /** Ours alone, on a group content: claim and mode of each volume, as they were when the group was first processed. */
+  groupSources: "snapkeep.dev/group-sources",
 } as const;
 
 export const labels = {
@@ -53,6 +65,9 @@ export const parameters = {
   metadataSnapshotName: `${parameterDomain}/volumesnapshot/name`,
   metadataSnapshotNamespace: `${parameterDomain}/volumesnapshot/namespace`,
   metadataContentName: `${parameterDomain}/volumesnapshotcontent/name`,
+  metadataGroupName: `${parameterDomain}/volumegroupsnapshot/name`,
+  metadataGroupNamespace: `${parameterDomain}/volumegroupsnapshot/namespace`,
+  metadataGroupContentName: `${parameterDomain}/volumegroupsnapshotcontent/name`,
 } as const;
 
 /**
@@ -76,6 +91,8 @@ export function leaseNameFrom(text: string): string {
 export const createVolumeCallsSuffix = "-create-volume-calls";
 
 export const snapshotContentNameFor = (snapshotUid: string): string => `snapcontent-${snapshotUid}`;
+
+export const groupContentNameFor = (groupUid: string): string => `groupsnapcontent-${groupUid}`;
 
 /** Labels of CSIStorageCapacity objects: those of external-provisioner, which takes its own by them. */
 export const capacityLabels = {

@@ -138,6 +138,11 @@ export const reasonRows = {
     means: "A claim is being restored from the snapshot, or cloned from the claim.",
   },
   InUseBySnapshot: { waits: true, actor: "component", means: "A snapshot is being taken of the claim." },
+  PartOfGroup: {
+    waits: true,
+    actor: "component",
+    means: "The snapshot is a member of a group snapshot: it becomes ready, and is deleted, with its group.",
+  },
   WaitsForGrants: { waits: true, actor: "component", means: "The ReferenceGrants are not known yet." },
   WaitsForLists: {
     waits: true,

@@ -136,6 +136,75 @@ export interface VolumeSnapshotClass extends KubeObject {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
+/** As metav1.LabelSelector. */
+export interface ClaimSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+export interface VolumeGroupSnapshot extends KubeObject {
+  readonly kind: "VolumeGroupSnapshot";
+  readonly spec: {
+    readonly source: { readonly selector?: ClaimSelector; readonly volumeGroupSnapshotContentName?: string };
+    readonly volumeGroupSnapshotClassName?: string;
+  };
+  readonly status?: {
+    readonly boundVolumeGroupSnapshotContentName?: string;
+    /** RFC 3339. */
+    readonly creationTime?: string;
+    readonly readyToUse?: boolean;
+    readonly error?: SnapshotError;
+  };
+}
+
+/** One member, as the driver answered. */
+export interface VolumeSnapshotInfo {
+  readonly volumeHandle?: string;
+  readonly snapshotHandle?: string;
+  /** Nanoseconds since 1970: more than a number can hold. */
+  readonly creationTime?: number | bigint;
+  readonly readyToUse?: boolean;
+  readonly restoreSize?: number | bigint;
+}
+
+export interface VolumeGroupSnapshotContent extends KubeObject {
+  readonly kind: "VolumeGroupSnapshotContent";
+  readonly spec: {
+    readonly deletionPolicy: DeletionPolicy;
+    readonly driver: string;
+    readonly source: {
+      readonly volumeHandles?: readonly string[];
+      readonly groupSnapshotHandles?: {
+        readonly volumeGroupSnapshotHandle?: string;
+        readonly volumeSnapshotHandles?: readonly string[];
+      };
+    };
+    readonly volumeGroupSnapshotClassName?: string;
+    readonly volumeGroupSnapshotRef: ObjectReference;
+  };
+  readonly status?: {
+    readonly volumeGroupSnapshotHandle?: string;
+    /** RFC 3339, unlike that of a VolumeSnapshotContent. */
+    readonly creationTime?: string;
+    readonly readyToUse?: boolean;
+    readonly error?: SnapshotError;
+    readonly volumeSnapshotInfoList?: readonly VolumeSnapshotInfo[];
+    /** What v1beta1 has instead. */
+    readonly volumeSnapshotHandlePairList?: readonly Pick<VolumeSnapshotInfo, "volumeHandle" | "snapshotHandle">[];
+  };
+}
+
+export interface VolumeGroupSnapshotClass extends KubeObject {
+  readonly kind: "VolumeGroupSnapshotClass";
+  readonly driver: string;
+  readonly deletionPolicy: DeletionPolicy;
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
 /** Names a VolumeSnapshot, perhaps of another namespace, for claims of its own namespace. */
 export interface VolumeSnapshotLink extends KubeObject {
   readonly kind: "VolumeSnapshotLink";
@@ -199,6 +268,9 @@ interface TypedObjects {
   VolumeSnapshotContent: VolumeSnapshotContent;
   VolumeSnapshotClass: VolumeSnapshotClass;
   VolumeSnapshotLink: VolumeSnapshotLink;
+  VolumeGroupSnapshot: VolumeGroupSnapshot;
+  VolumeGroupSnapshotContent: VolumeGroupSnapshotContent;
+  VolumeGroupSnapshotClass: VolumeGroupSnapshotClass;
   ReferenceGrant: ReferenceGrant;
   SharedSecret: SharedSecret;
   SharedConfigMap: SharedConfigMap;

@@ -1,5 +1,6 @@
 /** The pages of docs/reference, printed from the tables that the program itself runs on. */
 import { crossNamespaceCrds } from "../api/crds/cross-namespace.ts";
+import { groupSnapshotCrds } from "../api/crds/group-snapshots.ts";
 import { snapshotCrds } from "../api/crds/index.ts";
 import { referenceGrantCrd } from "../api/crds/reference-grant.ts";
 import { type KindName, kindRows } from "../api/kinds.ts";
@@ -157,7 +158,9 @@ const errorsPage = (): string =>
   );
 
 const defined = new Set(
-  [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()].map(({ spec }) => spec.names.kind),
+  [...snapshotCrds(3), ...groupSnapshotCrds(), referenceGrantCrd(), ...crossNamespaceCrds()].map(
+    ({ spec }) => spec.names.kind,
+  ),
 );
 
 /** Those of the table that are there today: Kubernetes' own, and custom ones that a definition of ours exists for. */
@@ -168,7 +171,7 @@ export const servedKinds = (Object.keys(kindRows) as readonly KindName[]).filter
 const kindsPage = (): string =>
   page(
     "Kinds",
-    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the snapshot kinds; with `--for cross-namespace` it prints those of ReferenceGrant, VolumeSnapshotLink and VolumePopulator. A cluster with the Gateway API has ReferenceGrant already.",
+    "The kinds of objects that `snapkeep up` serves, and those among them that the components read and write. `snapkeep crds` prints the definitions of the snapshot kinds; with `--for group-snapshots` it prints those of VolumeGroupSnapshot, -Content and -Class, and with `--for cross-namespace` it prints those of ReferenceGrant, VolumeSnapshotLink and VolumePopulator. A cluster with the Gateway API has ReferenceGrant already.",
     table(
       ["kind", "group", "versions", "resource", "scope", "short names", "status", "definition"],
       servedKinds

@@ -14,6 +14,7 @@
 import type { CodedMessage } from "../api/plan.ts";
 import { printable } from "../base/printable.ts";
 import { callErrorRows } from "./calls.ts";
+import { groupErrorRows } from "./groups.ts";
 import { installErrorRows } from "./install.ts";
 import { migrationErrorRows } from "./migration.ts";
 import { objectErrorRows } from "./objects.ts";
@@ -30,6 +31,7 @@ export const errorRows = {
   ...snapshotErrorRows,
   ...volumeErrorRows,
   ...callErrorRows,
+  ...groupErrorRows,
   ...migrationErrorRows,
   ...shareErrorRows,
   ...shareControllerErrorRows,

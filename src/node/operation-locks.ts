@@ -6,7 +6,7 @@ import { Fault } from "../base/fault.ts";
 
 export interface WantedLocks {
   readonly changes: string;
-  readonly reads?: string | undefined;
+  readonly reads?: string | readonly string[] | undefined;
 }
 
 export interface OperationLocks {
@@ -30,17 +30,18 @@ export function createOperationLocks(): OperationLocks {
     if (left === 0) readers.delete(thing);
     else readers.set(thing, left);
   };
-  const held = async <T>({ changes, reads }: WantedLocks, work: () => Promise<T>): Promise<T> => {
+  const held = async <T>({ changes, reads = [] }: WantedLocks, work: () => Promise<T>): Promise<T> => {
+    const things = typeof reads === "string" ? [reads] : reads;
     mustRest(changes);
     if (readers.has(changes)) throw pending(changes);
-    if (reads !== undefined) mustRest(reads);
+    for (const thing of things) mustRest(thing);
     changing.add(changes);
-    if (reads !== undefined) read(reads, 1);
+    for (const thing of things) read(thing, 1);
     try {
       return await work();
     } finally {
       changing.delete(changes);
-      if (reads !== undefined) read(reads, -1);
+      for (const thing of things) read(thing, -1);
     }
   };
 

@@ -36,6 +36,19 @@ const snapshotRows = {
   "SNAP-227": { reason: "NodeNotUsable", blocker: "volume" },
 } as const satisfies Partial<Record<ErrorCode, ReasonOfRule>>;
 
+/** What keeps a group from its content, or from being ready. */
+export const groupReasons = {
+  "SNAP-261": "Invalid",
+  "SNAP-262": "ClaimNotFound",
+  "SNAP-263": "VolumeNotUsable",
+  "SNAP-264": "VolumeNotUsable",
+  "SNAP-265": "ClassNotUsable",
+  "SNAP-266": "ContentNotUsable",
+  "SNAP-231": "SecretNotUsable",
+  "SNAP-232": "SecretNotUsable",
+  "SNAP-233": "SecretNotUsable",
+} as const satisfies Partial<Record<ErrorCode, ReasonCode>>;
+
 /** What the status of a content tells: what is wrong with it, its class or its secret, and what the driver said. */
 const contentRows = {
   "SNAP-111": { reason: "Invalid", blocker: "content" },
@@ -53,6 +66,9 @@ const contentRows = {
   "SNAP-516": { reason: "SecretNotUsable", blocker: "secret" },
   "SNAP-521": { reason: "DriverFailed", blocker: "driver" },
   "SNAP-531": { reason: "DriverFailed", blocker: "driver" },
+  "SNAP-541": { reason: "ClassNotUsable", blocker: "class" },
+  "SNAP-542": { reason: "DriverFailed", blocker: "driver" },
+  "SNAP-543": { reason: "DriverFailed", blocker: "driver" },
 } as const satisfies Partial<Record<ErrorCode, ReasonOfRule>>;
 
 export const reasonsByCode = { ...snapshotRows, ...contentRows };

@@ -4,6 +4,7 @@
  */
 import { snapshotContentNameFor } from "../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../api/types.ts";
+import { memberContentNameOf } from "./group-members.ts";
 import { isSet } from "./values.ts";
 
 /** Named once; after this nobody asks again which of two optional names is set. */
@@ -46,5 +47,6 @@ export const contentNameOf = (snapshot: VolumeSnapshot): string => {
   const source = sourceOf(snapshot);
   const bound = snapshot.status?.boundVolumeSnapshotContentName;
   if (bound && (source.kind === "unclear" || snapshot.metadata.deletionTimestamp !== undefined)) return bound;
-  return source.kind === "content" ? source.name : snapshotContentNameFor(snapshot.metadata.uid);
+  if (source.kind === "content") return source.name;
+  return memberContentNameOf(snapshot) ?? snapshotContentNameFor(snapshot.metadata.uid);
 };

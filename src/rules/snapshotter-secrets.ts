@@ -1,6 +1,6 @@
 /** The secrets that a VolumeSnapshotClass names for the driver, and which of its parameters the driver gets to see. */
 import { annotations, parameters } from "../api/names.ts";
-import type { VolumeSnapshotContent } from "../api/types.ts";
+import type { VolumeGroupSnapshotContent, VolumeSnapshotContent } from "../api/types.ts";
 import {
   type SecretKeys,
   type SecretLookup,
@@ -50,6 +50,40 @@ export function notedSecretOf({ metadata }: Pick<VolumeSnapshotContent, "metadat
 export function listSecretOf(snapshotClass: WithParameters, contentName: string): SecretLookup<TemplateCode> {
   const tokens = { "volumesnapshotcontent.name": contentName };
   return secretFor(listKeys, snapshotClass.parameters ?? {}, { namespace: tokens, name: tokens });
+}
+
+const groupKeys: SecretKeys = {
+  name: parameters.groupSnapshotterSecretName,
+  namespace: parameters.groupSnapshotterSecretNamespace,
+};
+const groupGetKeys: SecretKeys = {
+  name: parameters.groupSnapshotterGetSecretName,
+  namespace: parameters.groupSnapshotterGetSecretNamespace,
+};
+
+interface GroupNames {
+  readonly contentName: string;
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
+}
+const groupTokens = ({ contentName, name, namespace: own }: GroupNames): TemplateTokens => {
+  const namespace = { "volumegroupsnapshotcontent.name": contentName, "volumegroupsnapshot.namespace": own };
+  return { namespace, name: { ...namespace, "volumegroupsnapshot.name": name } };
+};
+
+/** For creating and deleting a group. */
+export const groupSecretOf = (groupClass: WithParameters, names: GroupNames): SecretLookup<TemplateCode> =>
+  secretFor(groupKeys, groupClass.parameters ?? {}, groupTokens(names));
+
+/** For asking whether a group is ready. */
+export const groupGetSecretOf = (groupClass: WithParameters, names: GroupNames): SecretLookup<TemplateCode> =>
+  secretFor(groupGetKeys, groupClass.parameters ?? {}, groupTokens(names));
+
+/** The one that the snapshot-controller has noted on a group content. */
+export function notedGroupSecretOf({ metadata }: Pick<VolumeGroupSnapshotContent, "metadata">): Partial<SecretRef> {
+  const { groupDeletionSecretName: nameKey, groupDeletionSecretNamespace: namespaceKey } = annotations;
+  const { [nameKey]: name, [namespaceKey]: namespace } = metadata.annotations ?? {};
+  return { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) };
 }
 
 const secretKeys: ReadonlySet<string> = new Set([

@@ -1,16 +1,16 @@
-/** A CustomResourceDefinition of a kind of the table whose versions all have one schema. */
+/** A CustomResourceDefinition of a kind of the table, in all of its versions. */
 import type { JsonObject } from "../../base/json.ts";
 import { type KindName, kindRows } from "../kinds.ts";
 import type { ObjectOf } from "../types.ts";
 import type { CrdDraft } from "./index.ts";
 
 export interface CrdTemplate {
-  readonly schema: JsonObject;
+  readonly schema: JsonObject | ((version: string) => JsonObject);
   readonly annotations: Readonly<Record<string, string>>;
   /** The version that is stored; the preferred one unless said otherwise. */
   readonly storage?: string;
   /** What each version has beside its schema. */
-  readonly more?: object;
+  readonly more?: object | ((version: string) => object);
 }
 
 export function crdFrom(kind: KindName, { schema, annotations, storage, more = {} }: CrdTemplate): CrdDraft {
@@ -24,8 +24,8 @@ export function crdFrom(kind: KindName, { schema, annotations, storage, more = {
       name,
       served: true,
       storage: name === stored,
-      schema: { openAPIV3Schema: schema },
-      ...more,
+      schema: { openAPIV3Schema: typeof schema === "function" ? schema(name) : schema },
+      ...(typeof more === "function" ? more(name) : more),
     })),
   };
   return {

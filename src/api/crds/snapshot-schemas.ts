@@ -22,21 +22,21 @@ import {
 
 export type Strength = "strict" | "loose";
 
-const only = (strength: Strength, ...rules: readonly CelRule[]): { rules?: readonly CelRule[] } =>
+export const only = (strength: Strength, ...rules: readonly CelRule[]): { rules?: readonly CelRule[] } =>
   strength === "strict" ? { rules } : {};
 
 const typeMeta: JsonObject = {
   apiVersion: string("The group and version this object is written in."),
   kind: string("The kind of this object."),
 };
-const withMetadata: JsonObject = { ...typeMeta, metadata: { type: "object" } };
+export const withMetadata: JsonObject = { ...typeMeta, metadata: { type: "object" } };
 
-const lastError = fields("The last failure, until a later attempt succeeds.", {
+export const lastError = fields("The last failure, until a later attempt succeeds.", {
   message: string("What went wrong and what mends it. Never holds a secret."),
   time: dateTime("When it happened."),
 });
 
-const deletionPolicy = enumOf(
+export const deletionPolicy = enumOf(
   "Whether the snapshot on the storage system goes or stays when the VolumeSnapshot is deleted.",
   "Delete",
   "Retain",
@@ -111,31 +111,29 @@ const boundReference: CelRule = {
   message: "volumeSnapshotRef is immutable once its uid is set",
 };
 
+export const referenceFields: JsonObject = {
+  apiVersion: string("Group and version of the referent."),
+  fieldPath: string("A part of the referent; unused here."),
+  kind: string("Kind of the referent."),
+  name: string("Name of the referent."),
+  namespace: string("Namespace of the referent."),
+  resourceVersion: string("Version of the referent that was meant, if any."),
+  uid: string("The one incarnation of the referent that is meant."),
+};
+
 /** The shape of core/v1 ObjectReference, an atomic map: it is replaced whole or not at all. */
 const snapshotReference = (strength: Strength): JsonObject =>
-  fields(
-    "The VolumeSnapshot this content belongs to; bound when the uid is filled in.",
-    {
-      apiVersion: string("Group and version of the referent."),
-      fieldPath: string("A part of the referent; unused here."),
-      kind: string("Kind of the referent."),
-      name: string("Name of the referent."),
-      namespace: string("Namespace of the referent."),
-      resourceVersion: string("Version of the referent that was meant, if any."),
-      uid: string("The one incarnation of the referent that is meant."),
-    },
-    {
-      "x-kubernetes-map-type": "atomic",
-      ...only(
-        strength,
-        {
-          rule: "has(self.name) && has(self.__namespace__)",
-          message: "both spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace must be set",
-        },
-        boundReference,
-      ),
-    },
-  );
+  fields("The VolumeSnapshot this content belongs to; bound when the uid is filled in.", referenceFields, {
+    "x-kubernetes-map-type": "atomic",
+    ...only(
+      strength,
+      {
+        rule: "has(self.name) && has(self.__namespace__)",
+        message: "both spec.volumeSnapshotRef.name and spec.volumeSnapshotRef.namespace must be set",
+      },
+      boundReference,
+    ),
+  });
 
 export const volumeSnapshotContentSchema = (strength: Strength): JsonObject =>
   fields(

@@ -77,7 +77,9 @@ const specOf = (options: SnapshotterOptions): ComponentSpec => ({
   waitMsMax: 30_000,
   start: (context) => {
     logIdleGates(options.featureGates, context.log);
-    return start(context, options);
+    // On every node there is a sidecar, and a group has no node: each would take it.
+    const takesGroups = options.featureGates.CSIVolumeGroupSnapshot && !options.nodeDeployment;
+    return start(context, { ...options, groups: takesGroups ? options : undefined });
   },
 });
 

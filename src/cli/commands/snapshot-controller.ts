@@ -66,7 +66,8 @@ export const command = defineCommand({
       waitMsMax: Math.max(waitMsMin, input.options.retryCrdIntervalMax),
       start: (context) => {
         logIdleGates(input.options.featureGates, context.log);
-        return start(context, input.options);
+        const { featureGates, ...options } = input.options;
+        return start(context, { ...options, groups: featureGates.CSIVolumeGroupSnapshot === true });
       },
     }),
 });

@@ -5,7 +5,7 @@
 import type { Log } from "../../base/log.ts";
 import { featureGates, type Gates } from "../../runtime/flag-kinds.ts";
 
-const served = { CSIVolumeGroupSnapshot: false } as const;
+const served = { CSIVolumeGroupSnapshot: true } as const;
 const meaningless: readonly string[] = [
   "APIResponseCompression",
   "APIServerIdentity",
@@ -65,7 +65,6 @@ export const crossNamespaceAliases = { CrossNamespaceSourceProvisioning: "CrossN
 
 /** Says which of the gates given do nothing. */
 export function logIdleGates(gates: Gates, log: Log): void {
-  if (gates.CSIVolumeGroupSnapshot) log.warn("group snapshots are not supported yet: this feature gate has no effect");
   const idle = Object.keys(gates).filter((name) => meaningless.includes(name));
   if (idle.length > 0) log.info("these upstream feature gates have no effect", { gates: idle });
 }

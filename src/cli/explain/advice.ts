@@ -131,6 +131,7 @@ const advice: Readonly<Record<Cause, (situation: Situation) => readonly Step[]>>
       command: `kubectl wait ${kindRows[at.kind].singular}/${word(at.name)} -n ${word(at.namespace ?? "default")} --for=jsonpath='{.status.readyToUse}'=true`,
     },
   ],
+  PartOfGroup: ({ at }) => [describe(at, "look at the VolumeGroupSnapshot in its metadata.ownerReferences")],
   WaitsForProtection: (situation) => [logs(situation)],
   WaitsForSidecar: (situation) => [logs(situation)],
   WaitsForDriver: (situation) => [

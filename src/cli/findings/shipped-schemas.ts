@@ -4,6 +4,7 @@
  * against the real one. Together with the rules of `src/rules`, which admission applies in every phase, this is what valid means for tools.
  */
 import { crossNamespaceCrds } from "../../api/crds/cross-namespace.ts";
+import { groupSnapshotCrds } from "../../api/crds/group-snapshots.ts";
 import { type CrdDraft, snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import { sharedResourceCrds } from "../../api/crds/shared-resource.ts";
@@ -116,11 +117,15 @@ function versionFinding(kind: KindName, { apiVersion }: JsonObject): ObjectFindi
   return { severity: "warning", violation: violationAt("SNAP-193", "apiVersion", message) };
 }
 
-/** Each kind's definition, which says what fields there are. Group snapshots have no CRD of ours. */
+/** Each kind's definition, which says what fields there are. */
 const definitions: ReadonlyMap<string, () => CrdDraft | undefined> = new Map(
-  [() => snapshotCrds(3), sharedResourceCrds, crossNamespaceCrds, () => [referenceGrantCrd()]].flatMap((all) =>
-    all().map(({ spec }, index) => [spec.names.kind, () => all()[index]] as const),
-  ),
+  [
+    () => snapshotCrds(3),
+    () => groupSnapshotCrds(),
+    sharedResourceCrds,
+    crossNamespaceCrds,
+    () => [referenceGrantCrd()],
+  ].flatMap((all) => all().map(({ spec }, index) => [spec.names.kind, () => all()[index]] as const)),
 );
 const judgedKinds = [...customKinds, "PersistentVolumeClaim"] as const satisfies readonly KindName[];
 

@@ -1,4 +1,4 @@
-/** The classes of the directory driver, both the default: claims and snapshots need not name one. */
+/** The classes of the directory driver, each the default: claims, snapshots and groups need not name one. */
 import { draftOf } from "../../api/builders.ts";
 import { annotations, provisioning } from "../../api/names.ts";
 import type { KubeApi } from "../../kube/api.ts";
@@ -13,6 +13,13 @@ export async function createDefaultClasses(client: Pick<KubeApi, "create">, driv
     client.create(
       "VolumeSnapshotClass",
       draftOf("VolumeSnapshotClass", metadata(annotations.defaultClass), { driver, deletionPolicy: "Delete" }),
+    ),
+    client.create(
+      "VolumeGroupSnapshotClass",
+      draftOf("VolumeGroupSnapshotClass", metadata(annotations.defaultGroupClass), {
+        driver,
+        deletionPolicy: "Delete",
+      }),
     ),
   ]);
 }

@@ -1,5 +1,6 @@
 /** The whole stack in one process: embedded API server, snapshot-controller, sidecars and directory-driver, wired without sockets; the webhook is called over TLS. */
 import { crossNamespaceCrds } from "../../api/crds/cross-namespace.ts";
+import { groupSnapshotCrds } from "../../api/crds/group-snapshots.ts";
 import { snapshotCrds } from "../../api/crds/index.ts";
 import { referenceGrantCrd } from "../../api/crds/reference-grant.ts";
 import {
@@ -61,7 +62,11 @@ const backoff = { startMs: 1_000, maxMs: 60_000 };
 /** The components on the API. One that joins `snapkeep up` is one more row. */
 const rows: Readonly<Record<string, (context: ComponentContext, calls: Unary) => Promise<Component>>> = {
   "snapshot-controller": (context) =>
-    startSnapshotController(context, { enableDistributedSnapshotting: false, preventVolumeModeConversion: true }),
+    startSnapshotController(context, {
+      enableDistributedSnapshotting: false,
+      preventVolumeModeConversion: true,
+      groups: true,
+    }),
   "csi-snapshotter": (context, calls) =>
     startCsiSnapshotter(
       context,
@@ -70,6 +75,7 @@ const rows: Readonly<Record<string, (context: ComponentContext, calls: Unary) =>
         timeout: limits.csiCallMsMax,
         snapshotNamePrefix: "snapshot",
         snapshotNameUuidLength: -1,
+        groups: { groupsnapshotNamePrefix: "groupsnapshot", groupsnapshotNameUuidLength: -1 },
         extraCreateMetadata: false,
         nodeDeployment: false,
         nodeName: "",
@@ -106,7 +112,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     featureGates: { AnyVolumeDataSource: true, CrossNamespaceVolumeDataSource: true },
     plugins: [volumeBinder, claimRulesPlugins[claimRules]],
     version,
-    definitions: [...snapshotCrds(3), referenceGrantCrd(), ...crossNamespaceCrds()],
+    definitions: [...snapshotCrds(3), ...groupSnapshotCrds(), referenceGrantCrd(), ...crossNamespaceCrds()],
   });
   const api = await server.start({ port });
   const logOf = (component: string): Log => log.with({ component });

@@ -119,7 +119,11 @@ export type PreparedDeletion =
 export function deleteCall(content: VolumeSnapshotContent): PreparedDeletion {
   const none = (says: string) => ({ kind: "none", says: `DeleteSnapshot is not called: ${says}` }) as const;
   if (content.spec.deletionPolicy !== "Delete") return none("the deletionPolicy of the content retains the snapshot");
-  if (content.status?.volumeGroupSnapshotHandle !== undefined) return none("the snapshot belongs to a group snapshot");
+  if (
+    content.status?.volumeGroupSnapshotHandle !== undefined ||
+    content.metadata.annotations?.[annotations.groupSnapshotHandle] !== undefined
+  )
+    return none("the snapshot belongs to a group snapshot");
   const handle = content.status?.snapshotHandle;
   if (!handle) {
     const { snapshotHandle } = content.spec.source ?? {};

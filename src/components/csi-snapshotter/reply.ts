@@ -40,7 +40,7 @@ export function snapshotInfoFrom(snapshot: Snapshot | undefined, nowNs: bigint):
 /** The handle is the one that was requested, however the driver spells it. */
 export function snapshotInfoAs(
   handle: string,
-  { sizeBytes, creationTime, readyToUse }: Snapshot,
+  { sizeBytes, creationTime, readyToUse }: Pick<Snapshot, "sizeBytes" | "creationTime" | "readyToUse">,
   nowNs: bigint,
 ): SnapshotInfo {
   const whenNs = creationTime === undefined ? nowNs : nanosOf(creationTime);

@@ -7,6 +7,8 @@ import type { Unary } from "../../csi/wire.ts";
 import { unsyncedIn } from "../../kube/stores.ts";
 import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
+import type { GroupOptions } from "./groups/observe.ts";
+import { startGroupSide } from "./groups/start.ts";
 import { type CsiSnapshotterDeps, createCsiSnapshotter } from "./index.ts";
 import { leaseNameFor } from "./lease-name.ts";
 import { sidecarMetrics } from "./metrics.ts";
@@ -15,6 +17,8 @@ import type { SidecarOptions } from "./observe.ts";
 export const name = "csi-snapshotter";
 
 export interface StartOptions extends SidecarOptions {
+  /** How groups are taken, where the cluster has their kinds; absent: they are left alone. */
+  readonly groups?: Omit<GroupOptions, "extraCreateMetadata"> | undefined;
   readonly csiAddress: string;
   readonly timeout: Millis;
   /** Serve only contents that are labelled with the node of `nodeName`. */
@@ -51,10 +55,22 @@ export async function start(
     otherwise: "does not take snapshots (no CREATE_DELETE_SNAPSHOT): do not run a csi-snapshotter beside it",
   });
   const driver_name = driver.name;
+  const record = context.recordAs(`${name} ${driver_name}`);
+  const groups = options.groups
+    ? startGroupSide({
+        ...context,
+        driver,
+        options: { ...options.groups, extraCreateMetadata: options.extraCreateMetadata },
+        record,
+        callsAtOnce: context.workers,
+        failed: (operation) => errors.add({ driver_name, operation_name: operation }),
+        poll,
+      })
+    : undefined;
   const sidecar = createCsiSnapshotter({
     ...context,
     ...replaced,
-    record: context.recordAs(`${name} ${driver_name}`),
+    record,
     csi: driver.csi,
     facts: () => ({ driver: driver_name, canListSnapshots: driver.capabilities()?.has("LIST_SNAPSHOTS") }),
     options,
@@ -68,7 +84,9 @@ export async function start(
   return {
     leaseName: leaseNameFor(driver_name),
     watch: sidecar.watch,
-    run: sidecar.run,
+    run: async (stop) => {
+      await Promise.all([sidecar.run(stop), groups?.run(stop)]);
+    },
     ready: () => unsyncedIn(sidecar.stores),
   };
 }

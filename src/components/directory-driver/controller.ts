@@ -11,8 +11,9 @@ import { serve } from "../../csi/serve.ts";
 import type { Mounting } from "../../node/mounting.ts";
 import { required } from "./ids.ts";
 import { bytesOf, modeOf, pageOf, unservable, volumeRequestOf } from "./requests.ts";
+import { snapshotWords } from "./snapshot-words.ts";
 import type { Storage } from "./storage.ts";
-import { known, type Snapshot, type Volume, type VolumeRequest } from "./types.ts";
+import { known, type Volume, type VolumeRequest } from "./types.ts";
 
 const capabilities: readonly ControllerServiceCapability_RPC_Type[] = [
   Capability.CREATE_DELETE_VOLUME,
@@ -42,25 +43,11 @@ export function controllerService({
   snapshotDelayMs,
   snapshotSecret,
 }: ControllerServiceOptions) {
-  const isReady = ({ takenAtMs }: Snapshot): boolean => world.now() >= takenAtMs + snapshotDelayMs;
-  const snapshotMessage = (snapshot: Snapshot) => ({
-    snapshotId: snapshot.id,
-    sourceVolumeId: snapshot.volumeId,
-    sizeBytes: BigInt(snapshot.bytes),
-    creationTime: timestamp(snapshot.takenAtMs),
-    readyToUse: isReady(snapshot),
-  });
+  const { isReady, snapshotMessage, mustKnow } = snapshotWords({ world, snapshotDelayMs, snapshotSecret });
   const sourceMustBeReady = ({ origin }: VolumeRequest): void => {
     const source = origin.kind === "snapshot" ? storage.snapshots.get(origin.id) : undefined;
     if (source !== undefined && !isReady(source))
       throw new Fault("Unavailable", `snapshot ${source.id} is not ready to use yet: try again later`);
-  };
-  const mustKnow = (secrets: Readonly<Record<string, string>>): void => {
-    if (snapshotSecret !== "" && secrets.token !== snapshotSecret)
-      throw new Fault(
-        "Unauthenticated",
-        "this driver takes and deletes snapshots only with its secret under the key token: name one in the class's csi.storage.k8s.io/snapshotter-secret-name",
-      );
   };
 
   return serve(Controller, {
@@ -136,8 +123,6 @@ export function controllerService({
 
 /** Inline volumes belong to their pods; no controller is to see them. */
 const persistent = ({ volumes }: Storage): readonly Volume[] => volumes.all().filter(({ ephemeral }) => !ephemeral);
-
-const timestamp = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 });
 
 const volumeMessage = ({ id, bytes, origin }: Volume) => ({
   volumeId: id,

@@ -1,7 +1,7 @@
 /** Trouble on demand: answers a number of calls of a method with a fault instead of doing them, or after having done them. */
 import { Fault, type FaultCode, faults } from "../../base/fault.ts";
 import { nearest } from "../../base/nearest.ts";
-import { Controller, Identity, Node } from "../../csi/gen/csi_pb.js";
+import { Controller, GroupController, Identity, Node } from "../../csi/gen/csi_pb.js";
 import type { Layer } from "../../csi/layers.ts";
 
 export interface InjectedFault {
@@ -15,7 +15,7 @@ export interface InjectedFault {
 
 const shape = /^([^=]*)=([^*:]*)(?:\*([^:]*))?(:.*)?$/;
 
-const methods: readonly string[] = [Identity, Controller, Node].flatMap((service) =>
+const methods: readonly string[] = [Identity, Controller, GroupController, Node].flatMap((service) =>
   service.methods.map(({ name }) => name),
 );
 const codes = Object.keys(faults) as readonly FaultCode[];

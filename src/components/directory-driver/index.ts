@@ -14,6 +14,7 @@ import { type CsiServer, createCsiServer } from "../../csi/server.ts";
 import { createMounting, type Mounting } from "../../node/mounting.ts";
 import { controllerService } from "./controller.ts";
 import { faultInjectionLayer, type InjectedFault } from "./fault-injection.ts";
+import { groupControllerService } from "./group-controller.ts";
 import { nodeService } from "./node.ts";
 import { openStorage, type Storage } from "./storage.ts";
 
@@ -46,6 +47,7 @@ export async function createDirectoryDriver(options: DirectoryDriverOptions): Pr
   const services = [
     identityService(options),
     controllerService({ ...options, storage, mounting }),
+    groupControllerService({ ...options, storage }),
     nodeService({ ...options, storage, mounting }),
   ];
   return { storage, services, close: storage.close, discard: storage.discard };
@@ -57,6 +59,7 @@ const identityService = ({ name, version }: DirectoryDriverOptions): Served =>
     getPluginCapabilities: () => ({
       capabilities: [
         { type: { case: "service", value: { type: Service.CONTROLLER_SERVICE } } },
+        { type: { case: "service", value: { type: Service.GROUP_CONTROLLER_SERVICE } } },
         { type: { case: "volumeExpansion", value: { type: Expansion.ONLINE } } },
       ],
     }),

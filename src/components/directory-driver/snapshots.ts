@@ -10,11 +10,19 @@ export interface SnapshotWork {
   deleteSnapshot(id: string): Promise<void>;
 }
 
-export const snapshotWork = ({ volumes, snapshots, holds, world, dataOf, copy }: Premises): SnapshotWork => ({
+export const snapshotWork = ({
+  volumes,
+  snapshots,
+  allSnapshots,
+  holds,
+  world,
+  dataOf,
+  copy,
+}: Premises): SnapshotWork => ({
   async takeSnapshot(name, volumeId) {
     const id = idFor(name);
     holds.mustRest(`snapshot ${id}`);
-    const existing = snapshots.get(id);
+    const existing = allSnapshots.get(id);
     if (existing !== undefined) return sameSnapshot(existing, name, volumeId);
     const volume = known(volumes, volumeId);
     const { mode, bytes } = volume;
@@ -26,6 +34,9 @@ export const snapshotWork = ({ volumes, snapshots, holds, world, dataOf, copy }:
   },
   async deleteSnapshot(id) {
     holds.mustRest(`snapshot ${id}`);
+    const { groupId } = allSnapshots.get(id) ?? {};
+    if (groupId !== undefined)
+      throw new Fault("InvalidArgument", `snapshot ${id} is a member of group ${groupId}: delete the group`);
     await holds.during({ changes: `snapshot ${id}` }, () => snapshots.remove(id));
   },
 });

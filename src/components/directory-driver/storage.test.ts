@@ -335,7 +335,8 @@ test("a failed start removes a root that it created, and nothing that existed be
   await again.deleteVolume("v");
   await again.close();
   await again.discard();
-  assert.deepEqual((await readdir(fresh)).sort(), [".making-snapshots", ".making-volumes", "snapshots", "volumes"]);
+  const folders = [".making-groups", ".making-snapshots", ".making-volumes", "groups", "snapshots", "volumes"];
+  assert.deepEqual((await readdir(fresh)).sort(), folders);
 });
 
 test("an unusable root is an error that names the folder and the flag", async (t) => {

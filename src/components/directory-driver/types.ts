@@ -21,6 +21,15 @@ export interface Snapshot {
   readonly mode: Mode;
   readonly bytes: number;
   readonly takenAtMs: number;
+  /** The group that it is a member of, whose folder has its data. */
+  readonly groupId?: string;
+}
+
+/** Snapshots that were asked for together. They exist together, from one rename on, and go together. */
+export interface Group {
+  readonly id: string;
+  readonly name: string;
+  readonly members: readonly Snapshot[];
 }
 
 export interface VolumeRequest extends Pick<Volume, "name" | "mode" | "origin"> {

@@ -60,8 +60,8 @@ interface Source {
 
 function sourceOf({ origin, mode }: VolumeRequest, premises: Premises): Source | undefined {
   if (origin.kind === "empty") return undefined;
-  const { volumes, snapshots, dataOf, snapshotDataOf } = premises;
-  const source = origin.kind === "snapshot" ? snapshots.get(origin.id) : volumes.get(origin.id);
+  const { volumes, allSnapshots, dataOf, snapshotDataOf } = premises;
+  const source = origin.kind === "snapshot" ? allSnapshots.get(origin.id) : volumes.get(origin.id);
   if (source === undefined) throw new Fault("NotFound", `source ${origin.kind} ${origin.id} does not exist`);
   if (source.mode !== mode)
     throw new Fault(

@@ -73,6 +73,8 @@ export interface SnapshotController {
   watch(signal: AbortSignal): Promise<void>;
   /** Works until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
+  /** To be called when something that no cache shows concerns the snapshot. */
+  trigger(snapshot: Key): void;
 }
 
 export function createSnapshotController(deps: SnapshotControllerDeps): SnapshotController {
@@ -183,5 +185,6 @@ export function createSnapshotController(deps: SnapshotControllerDeps): Snapshot
     run: async (signal) => {
       await Promise.all([snapshots, claims, contents].map((controller) => controller.run(signal)));
     },
+    trigger: (snapshot) => snapshots.trigger(snapshot),
   };
 }

@@ -12,6 +12,8 @@ import type {
 } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import { type Key, keyIn, type Millis } from "../../base/brand.ts";
+import type { Evidence } from "../../rules/evidence.ts";
+import { ownerGroupOf } from "../../rules/group-members.ts";
 import { anywhere, type VolumePlace } from "../../rules/node-affinity.ts";
 import { contentNameOf, sourceOf } from "../../rules/snapshot-source.ts";
 import type { SnapshotObjects } from "../../rules/snapshot-violation.ts";
@@ -24,6 +26,16 @@ import {
   restoringFrom,
 } from "./restoring.ts";
 
+/**
+ * held:    the group exists.
+ * gone:    it does not, as far as the cache knows; `evidence` confirms that.
+ * unknown: the caches are not complete.
+ * none:    the snapshot is no member, or nobody looks after groups here.
+ */
+export type Membership =
+  | { readonly kind: "held" | "unknown" | "none" }
+  | { readonly kind: "gone"; readonly evidence: Evidence };
+
 /** What the caches show of a snapshot. Phases and rules are decided by this alone. */
 export interface SnapshotFacts extends SnapshotObjects {
   /** Claims that block the deletion of this snapshot. */
@@ -32,6 +44,8 @@ export interface SnapshotFacts extends SnapshotObjects {
   readonly isRestoringUndecided: boolean;
   /** Where the volume is reached from; anywhere unless sidecars are node-local. */
   readonly place: VolumePlace;
+  /** Whether its group keeps a member. */
+  readonly group: Membership;
   /** Whether the volume's mode is written into the content, so that a restore cannot change it. */
   readonly keepsVolumeMode: boolean;
 }
@@ -97,6 +111,8 @@ export interface SnapshotOptions {
     | undefined;
   /** VolumeSnapshotLinks, by the snapshot that they point at and the reverse; absent: links are not followed. */
   readonly links?: { pointingAt(snapshot: Key): readonly Key[]; targetOf(link: Key): Key | undefined } | undefined;
+  /** Whether the group of a member exists; absent: groups are left alone. */
+  readonly groupOf?: ((snapshot: VolumeSnapshot) => Membership) | undefined;
   /** Whether the API server has yet to say which grants and which links there are; absent: it has. */
   readonly isUndecided?: { grants(): boolean; links(): boolean } | undefined;
 }
@@ -118,6 +134,8 @@ export const indexes = {
     /** Snapshots without a class are under "". */
     class: ({ spec }: VolumeSnapshot) => spec.volumeSnapshotClassName ?? "",
     content: (snapshot: VolumeSnapshot) => contentNameOf(snapshot),
+    /** Members of groups, by the uid of their group. */
+    group: (snapshot: VolumeSnapshot) => ownerGroupOf(snapshot)?.uid,
   },
   VolumeSnapshotContent: {
     /** The few for which CreateSnapshot may be under way, by the class with its parameters. */
@@ -190,6 +208,7 @@ function snapshotFacts(stores: SnapshotCaches, options: SnapshotOptions, key: Ke
     restoring: restoringFrom(stores, options, snapshot),
     isRestoringUndecided: isRestoringUndecided(stores, options, snapshot),
     place: volume === undefined ? anywhere : options.placeOf(volume),
+    group: options.groupOf?.(snapshot) ?? { kind: "none" },
     keepsVolumeMode: options.preventVolumeModeConversion,
   };
 }

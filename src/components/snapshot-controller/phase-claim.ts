@@ -17,6 +17,7 @@
  */
 import { annotations } from "../../api/names.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
+import { memberContentNameOf } from "../../rules/group-members.ts";
 import { type ClaimView, hasFinalizer, type SnapshotFacts } from "./observe.ts";
 import { phaseOf } from "./phase.ts";
 
@@ -39,6 +40,8 @@ export const neededBy = ({ snapshots }: ClaimView["facts"]): SnapshotFacts | und
   Iterator.from(snapshots).find(needsClaim);
 
 export function needsClaim(facts: SnapshotFacts): boolean {
+  // The driver has taken the members of a group before they exist.
+  if (memberContentNameOf(facts.snapshot) !== undefined) return false;
   if (facts.content !== undefined) return isBeingTaken(facts.content, facts.snapshot);
   const phase = phaseOf(facts);
   return phase === "unprotected" || phase === "unbound";

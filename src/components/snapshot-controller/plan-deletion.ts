@@ -9,11 +9,12 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { keyOf } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import { millisOf } from "../../base/time.ts";
-import { withCode, withoutCode } from "../../errors/codes.ts";
+import { fix, withCode, withoutCode } from "../../errors/codes.ts";
 import { belongsTo } from "../../rules/binding-rules.ts";
+import { ownerGroupOf } from "../../rules/group-members.ts";
 import { contentNameOf } from "../../rules/snapshot-source.ts";
 import type { ObjectName } from "./memory.ts";
-import type { SnapshotView } from "./observe.ts";
+import type { SnapshotFacts, SnapshotView } from "./observe.ts";
 import { isGivenUp } from "./phase-content.ts";
 import {
   type ControllerPlan,
@@ -28,18 +29,22 @@ import { contentIsLeaving, why } from "./reasons.ts";
 import type { RestoringClaim } from "./restoring.ts";
 
 const undecidedPollMs = 2_000;
-const ownFinalizers = [finalizers.snapshotAsSource, finalizers.snapshotBound];
+const snapshotFinalizers = [finalizers.snapshotAsSource, finalizers.snapshotBound];
 
 export function planDeletion(view: SnapshotView): SnapshotPlan {
   const { snapshot, content } = view.facts;
   const { metadata } = snapshot;
+  const kept = planMembership(view);
+  if (kept !== undefined) return kept;
+  const { group } = view.facts;
+  const ownFinalizers = [...snapshotFinalizers, ...(group.kind === "gone" ? [finalizers.snapshotInGroup] : [])];
   if (!ownFinalizers.some((name) => metadata.finalizers?.includes(name)))
     return doing(why("Released", "the snapshot has no finalizer of the snapshot-controller"));
   if (content !== undefined && belongsTo(content, snapshot))
     return planUse(view, content) ?? planContentDeletion(view, content);
   const name = `VolumeSnapshotContent ${contentNameOf(snapshot)}`;
   const gone = content === undefined ? `${name} is gone` : `${name} belongs to another snapshot`;
-  return doing(why("Released", `${gone}: our finalizers are removed`), confirmContent(view.facts), release(snapshot));
+  return doing(why("Released", `${gone}: our finalizers are removed`), confirmContent(view.facts), release(view.facts));
 }
 
 /** The snapshot is kept while claims are restored from it, or while that is not known. Undefined: its content can go. */
@@ -78,7 +83,7 @@ function planContentDeletion({ facts, memory, nowMs }: SnapshotView, content: Vo
       why("Released", `${name} is kept, as its deletionPolicy Retain says`),
       unread,
       annotate,
-      release(snapshot),
+      release(facts),
     );
   // In two reconciles, so that the deletion names the version it was decided for: an administrator may set Retain in between.
   if (annotate.length > 0)
@@ -88,8 +93,31 @@ function planContentDeletion({ facts, memory, nowMs }: SnapshotView, content: Vo
     : doing(contentIsLeaving(snapshot, content), deletionError(snapshot, content, nowMs));
 }
 
-const release = (snapshot: VolumeSnapshot): readonly ClusterAction[] =>
-  edit("VolumeSnapshot", snapshot, { removeFinalizers: ownFinalizers });
+const release = ({ snapshot, group }: SnapshotFacts): readonly ClusterAction[] => {
+  const ofGroup = group.kind === "gone" ? [finalizers.snapshotInGroup] : [];
+  const write = edit("VolumeSnapshot", snapshot, { removeFinalizers: [...snapshotFinalizers, ...ofGroup] });
+  return group.kind === "gone" && write.length > 0 ? [...group.evidence, ...write] : write;
+};
+
+/** A member goes with its group only: alone it would leave a group that cannot be restored. Undefined: nothing keeps it. */
+function planMembership({ facts: { snapshot, group } }: SnapshotView): SnapshotPlan | undefined {
+  const owner = ownerGroupOf(snapshot);
+  const sinceMs = millisOf(snapshot.metadata.deletionTimestamp);
+  if (group.kind === "unknown") {
+    const unknown = "it is not known yet whether the group of the snapshot exists";
+    return waiting(why("PartOfGroup", unknown, [], sinceMs), undecidedPollMs);
+  }
+  if (group.kind !== "held" || owner === undefined) return undefined;
+  const { namespace } = snapshot.metadata;
+  const pending = withCode(
+    `The snapshot is a member of VolumeGroupSnapshot ${namespace}/${owner.name}: ${fix("SNAP-267", "that VolumeGroupSnapshot")}`,
+    "SNAP-267",
+  );
+  const owned: Ref = { kind: "VolumeGroupSnapshot", namespace, name: owner.name, uid: owner.uid };
+  return doing(why("PartOfGroup", pending, [owned], sinceMs), [
+    event(snapshot, "Warning", "SnapshotDeletePending", pending),
+  ]);
+}
 
 /** The owner of the snapshot may not see, or delete, a claim of another namespace. */
 const restoreOf = ({ claim, grant }: RestoringClaim, { metadata: { namespace } }: VolumeSnapshot): string =>

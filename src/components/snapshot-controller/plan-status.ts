@@ -2,6 +2,7 @@
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../api/types.ts";
 import { binaryQuantity, parseQuantity, printQuantity } from "../../base/quantity.ts";
 import { rfc3339 } from "../../base/time.ts";
+import { memberContentNameOf, ownerGroupOf } from "../../rules/group-members.ts";
 import { isBecomingReady } from "./observe.ts";
 
 type Status = NonNullable<VolumeSnapshot["status"]>;
@@ -26,10 +27,12 @@ export function statusFrom(snapshot: VolumeSnapshot, content: VolumeSnapshotCont
       ? old.restoreSize
       : printQuantity(binaryQuantity(said.restoreSize));
   const error = readyToUse || said.error === undefined ? undefined : sameError(oldError, said.error, now);
+  const group = memberContentNameOf(snapshot) === undefined ? undefined : ownerGroupOf(snapshot);
   return {
     ...old,
     boundVolumeSnapshotContentName: content.metadata.name,
     readyToUse,
+    ...(group === undefined ? {} : { volumeGroupSnapshotName: group.name }),
     ...(creationTime === undefined ? {} : { creationTime }),
     ...(restoreSize === undefined ? {} : { restoreSize }),
     ...(error === undefined ? {} : { error }),

@@ -15,6 +15,7 @@ import { unreachable } from "../../base/brand.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rfc3339 } from "../../base/time.ts";
 import { withCode } from "../../errors/codes.ts";
+import { memberContentNameOf } from "../../rules/group-members.ts";
 import { classOf, type SnapshotViolation } from "../../rules/snapshot-violation.ts";
 import { hasNoReport, type SnapshotFacts, type SnapshotView } from "./observe.ts";
 import { stateOf } from "./phase.ts";
@@ -54,6 +55,8 @@ export function planSnapshot(view: SnapshotView): SnapshotPlan {
       return planDeletion(view);
     case "invalid":
       return planError(view, state.violation);
+    case "grouped":
+      return doing(why("PartOfGroup", "the group of the snapshot makes its content"));
     case "unprotected":
       return doing(unprotected(facts), protect(facts));
     case "unbound":
@@ -91,7 +94,9 @@ function protect(facts: SnapshotFacts): readonly ClusterAction[] {
   const policy = content?.spec.deletionPolicy ?? classOf(facts)?.deletionPolicy;
   const addFinalizers = [finalizers.snapshotAsSource, ...(policy === "Delete" ? [finalizers.snapshotBound] : [])];
   const defaulted =
-    facts.source.kind === "claim" && snapshot.spec.volumeSnapshotClassName === undefined
+    facts.source.kind === "claim" &&
+    snapshot.spec.volumeSnapshotClassName === undefined &&
+    memberContentNameOf(snapshot) === undefined
       ? facts.defaultClasses[0]
       : undefined;
   return edit(kind, snapshot, {

@@ -11,7 +11,7 @@ import {
   readyStatus,
 } from "../../../test/snapshot-plans.ts";
 import { aClaimView, aLoneContentView, type ContentParts, type SnapshotParts } from "../../../test/views.ts";
-import { annotations, labels } from "../../api/names.ts";
+import { annotations, finalizers, labels } from "../../api/names.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { VolumeSnapshotContent } from "../../api/types.ts";
 import { keyIn } from "../../base/brand.ts";
@@ -48,6 +48,17 @@ const classless = (defaultClasses: SnapshotParts["defaultClasses"] = []): Snapsh
 });
 const taken = (status: VolumeSnapshotContent["status"], metadata: object = {}) =>
   ofSnapshot({ content: aContent({ metadata, ...(status === undefined ? {} : { status }) }) });
+const member = (metadata: object) =>
+  aSnapshot({
+    metadata: {
+      name: `snapshot-${"a".repeat(64)}`,
+      ownerReferences: [
+        { apiVersion: "groupsnapshot.storage.k8s.io/v1", kind: "VolumeGroupSnapshot", name: "group", uid: "uid-group" },
+      ],
+      finalizers: [...both, finalizers.snapshotInGroup],
+      ...metadata,
+    },
+  });
 const failed = (message: string) => ({ readyToUse: false, error: { message, time: errorAt } });
 const beingCreated = { annotations: { [annotations.beingCreated]: "yes" } };
 const secretNoted = {
@@ -603,6 +614,33 @@ const contents: readonly Row[] = [
     says: /vault\/key/,
     waitsFor: ["Secret vault/key"],
     since: errorAt,
+  },
+  {
+    given: "a member of a group without its content",
+    plan: ofSnapshot({ snapshot: member({}) }),
+    code: "PartOfGroup",
+    says: /the group of the snapshot makes its content/,
+  },
+  {
+    given: "a member that is deleted while its group exists",
+    plan: ofSnapshot({ snapshot: member({ deletionTimestamp }), group: { kind: "held" } }),
+    code: "PartOfGroup",
+    says: /member of VolumeGroupSnapshot team\/group: delete that VolumeGroupSnapshot.*SNAP-267/,
+    waitsFor: ["VolumeGroupSnapshot team/group"],
+    since: deletionTimestamp,
+  },
+  {
+    given: "a member that is deleted before the groups are known",
+    plan: ofSnapshot({ snapshot: member({ deletionTimestamp }), group: { kind: "unknown" } }),
+    code: "PartOfGroup",
+    says: /not known yet/,
+    since: deletionTimestamp,
+  },
+  {
+    given: "a member that is deleted and whose group is gone",
+    plan: ofSnapshot({ snapshot: member({ deletionTimestamp }), group: { kind: "gone", evidence: [] } }),
+    code: "Released",
+    says: /is gone: our finalizers are removed/,
   },
   {
     given: "a deleted content with only foreign finalizers",

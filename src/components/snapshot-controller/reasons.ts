@@ -43,6 +43,7 @@ export const controllerReasonCodes = [
   "WaitsForDeletionConfirmed",
   "InUseByClaim",
   "InUseBySnapshot",
+  "PartOfGroup",
   "WaitsForGrants",
   "WaitsForLists",
 ] as const satisfies readonly ReasonCode[];

@@ -8,6 +8,7 @@ import type { ComponentContext } from "../../runtime/component.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createGrants } from "../../runtime/grants.ts";
 import { createLinks } from "../../runtime/links.ts";
+import { createGroupPart } from "./groups/start.ts";
 import { createSnapshotController, type SnapshotControllerDeps } from "./index.ts";
 import { countFailure, measureOperations, measureStates } from "./measure.ts";
 import { snapshotMetrics } from "./metrics.ts";
@@ -19,6 +20,8 @@ export interface StartOptions {
   /** Label each content with the node of its volume. */
   readonly enableDistributedSnapshotting: boolean;
   readonly preventVolumeModeConversion: boolean;
+  /** Whether groups are looked after, where the cluster has their kinds; absent: they are left alone. */
+  readonly groups?: boolean | undefined;
 }
 
 /** What the simulation replaces. */
@@ -32,14 +35,17 @@ export interface Replacements
 
 export async function start(
   context: ComponentContext,
-  { enableDistributedSnapshotting, preventVolumeModeConversion }: StartOptions,
+  { enableDistributedSnapshotting, preventVolumeModeConversion, groups }: StartOptions,
   { readsGrants = true, grantsRecheckMs, grantFor, ...replaced }: Replacements = {},
 ): Promise<Component> {
   const { api, world, log, metrics, leading } = context;
   const nodes = enableDistributedSnapshotting ? createNodeFinder(api, { world, log }) : undefined;
   const grants = readsGrants ? createGrants({ api, world, log, recheckMs: grantsRecheckMs }) : undefined;
   const links = readsGrants ? createLinks({ api, world, log, recheckMs: grantsRecheckMs }) : undefined;
+  const groupPart = groups ? createGroupPart({ context, recheckMs: grantsRecheckMs }) : undefined;
+  const record = context.recordAs(name);
   const options: SnapshotOptions = {
+    groupOf: groupPart?.stateOf,
     links,
     isUndecided: grants && links && { grants: grants.isUndecided, links: links.isUndecided },
     preventVolumeModeConversion,
@@ -60,7 +66,7 @@ export async function start(
       ((listener) => grants.onChange((before, after) => listener((after ?? before)?.metadata.namespace ?? ""))),
     onLinksChange: links?.onTargetChange,
     failed: (kind, key) => countFailure(measuring, kind, key),
-    record: context.recordAs(name),
+    record,
   });
   const { stores } = controller;
   const measuring = { stores, instruments: metrics.instruments(snapshotMetrics), world, leading };
@@ -79,7 +85,8 @@ export async function start(
       await nodes?.synced(signal);
       // Whatever depends on grants waits longer: see isRestoringUndecided. Everything else is served soon.
       await Promise.all([grants?.known(signal), links?.known(signal)]);
-      await controller.run(signal);
+      const groupDeps = { ...context, stores, options, record };
+      await Promise.all([controller.run(signal), groupPart?.run(signal, groupDeps, controller.trigger)]);
     },
     ready: () => unsyncedIn(stores) ?? nodes?.unsynced(),
   };
