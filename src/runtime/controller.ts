@@ -192,7 +192,7 @@ export function createController<
     let others: Promise<void> | undefined;
     for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
       if (size > 1) others ??= startWorker(size - 1, signal, work);
-      // A process that was stopped past its lease must not start anything when it wakes, even before it is told.
+      // A process that was stopped past its lease must not start anything when it goes on, even before it is told.
       if (leading()) await serial(key, () => runOnce(key, work, signal));
       else queue.retry(key);
       queue.done(key);
@@ -227,15 +227,15 @@ export function createController<
 
 function subscribe<Stores extends AnyStores>(
   stores: Stores,
-  wakes: Triggers<Stores>,
+  triggers: Triggers<Stores>,
   add: (key: Key) => void,
 ): readonly (() => void)[] {
-  return triggerRows(stores, wakes).map(({ store, keysFor }) =>
+  return triggerRows(stores, triggers).map(({ store, keysFor }) =>
     store.onChange((before, after) => {
-      // Both states matter: an object that no longer points somewhere wakes whom it used to wake.
-      const woken = new Set(before === undefined ? undefined : keysFor(before));
-      if (after !== undefined) for (const key of keysFor(after)) woken.add(key);
-      for (const key of woken) add(key);
+      // Both states matter: an object that no longer points somewhere triggers the keys that it used to trigger.
+      const due = new Set(before === undefined ? undefined : keysFor(before));
+      if (after !== undefined) for (const key of keysFor(after)) due.add(key);
+      for (const key of due) add(key);
     }),
   );
 }
@@ -247,14 +247,16 @@ interface AnyStore {
 }
 
 /** The table with its kinds forgotten: from here on an object is an object. */
-const triggerRows = <Stores extends AnyStores>(stores: Stores, wakes: Triggers<Stores>) =>
-  (Object.keys(wakes) as (keyof Stores & KindName)[]).flatMap((kind) => {
+const triggerRows = <Stores extends AnyStores>(stores: Stores, triggers: Triggers<Stores>) =>
+  (Object.keys(triggers) as (keyof Stores & KindName)[]).flatMap((kind) => {
     const store = stores[kind] as unknown as AnyStore | undefined;
-    const wake = wakes[kind] as ((object: KubeObject, stores: Stores) => readonly Key[]) | undefined;
-    return store === undefined || wake === undefined ? [] : [{ store, keysFor: (o: KubeObject) => wake(o, stores) }];
+    const trigger = triggers[kind] as ((object: KubeObject, stores: Stores) => readonly Key[]) | undefined;
+    return store === undefined || trigger === undefined
+      ? []
+      : [{ store, keysFor: (o: KubeObject) => trigger(o, stores) }];
   });
 
-function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Triggers<Stores>, log: Log): Generator<Key> {
+function* keysOfAll<Stores extends AnyStores>(stores: Stores, triggers: Triggers<Stores>, log: Log): Generator<Key> {
   /** An object so broken that it cannot be asked must not end the process, start after start. */
   const keysOrNone = (keysFor: (object: KubeObject) => readonly Key[], object: KubeObject): readonly Key[] => {
     try {
@@ -264,7 +266,7 @@ function* keysOfAll<Stores extends AnyStores>(stores: Stores, wakes: Triggers<St
       return [];
     }
   };
-  for (const { store, keysFor } of triggerRows(stores, wakes))
+  for (const { store, keysFor } of triggerRows(stores, triggers))
     for (const object of store.all()) yield* keysOrNone(keysFor, object);
 }
 

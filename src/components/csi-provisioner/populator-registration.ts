@@ -37,7 +37,7 @@ export async function registerLinks(
     const { objects } = await api.list("VolumePopulator", { signal });
     if (objects.some(isOurs)) return true;
     if (!leading()) return false;
-    const draft = draftOf("VolumePopulator", { name: "volumesnapshotlink" }, { sourceKind } as never);
+    const draft = draftOf("VolumePopulator", { name: "volumesnapshotlink" }, { sourceKind });
     await api.create("VolumePopulator", draft, { signal }).catch((reason: unknown) => {
       if (!isFault(reason, "AlreadyExists")) throw reason;
     });

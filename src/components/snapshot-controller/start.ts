@@ -52,9 +52,11 @@ export async function start(
     placeOf: nodes?.placeOf ?? (() => anywhere),
     grantFor:
       grantFor ??
-      ((claimNamespace, { metadata: { namespace = "", name } }, referrer = "PersistentVolumeClaim" as never) =>
-        grants?.finder()?.(referrerOf(referrer, claimNamespace), grantToOf({ kind: "snapshot", namespace, name }))
-          ?.metadata.name),
+      ((claimNamespace, { metadata: { namespace = "", name } }, referrer) =>
+        grants?.finder()?.(
+          referrerOf(referrer ?? "PersistentVolumeClaim", claimNamespace),
+          grantToOf({ kind: "snapshot", namespace, name }),
+        )?.metadata.name),
   };
   const controller = createSnapshotController({
     ...context,

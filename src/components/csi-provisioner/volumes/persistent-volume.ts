@@ -51,12 +51,15 @@ export function persistentVolumeOf(stored: VolumeToStore): Draft<PersistentVolum
         capacity: { storage: printQuantity(binaryQuantity(bytes)) },
         persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? "Delete",
         storageClassName: classNameOf(claim),
-        claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid, resourceVersion },
+        claimRef: {
+          ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", name, uid, resourceVersion },
+          ...(namespace === undefined ? {} : { namespace }),
+        },
         ...(stored.attributesClass === undefined ? {} : { volumeAttributesClassName: stored.attributesClass }),
         ...nodeAffinityOf(created),
         csi: csiSource(stored),
       },
-    } as never,
+    },
   );
 }
 

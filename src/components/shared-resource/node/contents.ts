@@ -35,7 +35,7 @@ export function createContents(bytesMax: number = nodeLimits.contentBytesMax) {
   };
 }
 
-/** Of the two texts of a key and its value, and of their places in the object. */
+/** The cost of the two texts of a key and its value, and of their places in the object. */
 const entryBytes = 128;
 
 function sizeOf(object: SourceObject): number {

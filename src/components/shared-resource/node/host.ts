@@ -149,7 +149,7 @@ export function createHost(hostOptions: HostOptions): VolumeHost {
 /** A tmpfs of which the source names pod and volume, as upstream's does too. Nothing else is ever unmounted or emptied. */
 const isOurs = ({ type, source }: Mount, spec: VolumeSpec): boolean => type === "tmpfs" && source === anchorOf(spec);
 
-/** Of a volume, at the end of the source of its mount. */
+/** What the kubelet names a volume, at the end of the source of its mount. */
 const kubeletId = /csi-[0-9a-f]{64}$/;
 
 /** Without a record only the kubelet's own ids count: any other could be the end of a longer one. */

@@ -15,7 +15,7 @@ export const nodeLimits = {
   sourceWatchMsMax: 60_000,
   /** How long a publish waits for the first list of its Secret or ConfigMap. */
   sourceWaitMsMax: 3_000,
-  /** Of objects with their data that are kept, to be written without another read. */
+  /** Bytes of objects with their data that are kept, to be written without another read. */
   contentBytesMax: 16 * 2 ** 20,
   /** A list of one object may have 1.5 MiB, and a node has hundreds of them at its start. */
   sourceListsAtOnceMax: 8,
@@ -26,7 +26,7 @@ export const nodeLimits = {
   /** A volume that is not as it should be for so long gets an event on its pod, repeated this often. */
   troubleEventAfterMs: 10_000,
   troubleEventEveryMs: 600_000,
-  /** Of a key, which becomes a file name. */
+  /** Bytes of a key, which becomes a file name. */
   keyBytesMax: 253,
   recordBytesMax: 64 * 2 ** 10,
   /** Records that one request to the page of volumes writes into the log, and how often it does. */

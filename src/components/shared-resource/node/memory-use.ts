@@ -33,7 +33,7 @@ export interface MemoryUse {
   release(id: string): void;
   /** Volumes that take less as soon as a process closes files, and those that wait for memory. */
   unsettled(): readonly string[];
-  /** By namespace. */
+  /** Keyed by namespace. */
   used(): ReadonlyMap<string, number>;
   total(): number;
 }

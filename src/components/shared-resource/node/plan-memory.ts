@@ -52,7 +52,7 @@ export type FileSizes = Iterable<readonly [name: string, bytes: number]>;
 
 export const noFiles: Footprint = { pages: 0, inodes: 0, indexes: 0 };
 
-/** Of one set of files with its links. */
+/** What one set of files takes, with its links. */
 export function footprintOf(files: FileSizes, page: number): Footprint {
   let { pages, inodes, indexes } = noFiles;
   for (const [name, bytes] of files) {
@@ -85,7 +85,7 @@ export function* sizesOf(files: FileSet): FileSizes {
   for (const [name, { length }] of files) yield [name, length];
 }
 
-/** Of all volumes of a namespace, or of the node, the one that is asked for included. */
+/** What all volumes of a namespace, or of the node, take together, the one that is asked for included. */
 export interface MemorySum {
   readonly used: number;
   /** The part of `used` that is in sets which were replaced and are open. */

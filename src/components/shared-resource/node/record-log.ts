@@ -16,7 +16,7 @@ export interface RecordLogOptions {
   readonly world: Pick<World, "elapsed">;
 }
 
-/** Of the status server; its answer says whether the log has them. */
+/** The path of the status server; its answer says whether the log has them. */
 export const recordsPath = "/volumes";
 
 export function createRecordLog({ records, log, world }: RecordLogOptions): () => Promise<string> {

@@ -17,7 +17,7 @@ import { sourceKinds, type VolumeSpec } from "./types.ts";
 
 export interface VolumeRecord {
   readonly spec: VolumeSpec;
-  /** Of which Secret or ConfigMap the content is, as `sourceKey` writes it; upstream's records do not say. */
+  /** The Secret or ConfigMap that the content is of, as `sourceKey` writes it; upstream's records do not say. */
   readonly source?: string | undefined;
 }
 

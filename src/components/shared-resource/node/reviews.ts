@@ -51,7 +51,7 @@ interface Entry {
   askedAt: Millis;
   /** Roles or bindings have changed: until then it is asked as if they were not watched. */
   soonUntil: Millis;
-  /** Of the last question. */
+  /** The fault of the last question. */
   failure?: Fault | undefined;
   asking?: Promise<Verdict> | undefined;
   /** When it is asked next. */

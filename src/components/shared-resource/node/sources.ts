@@ -45,7 +45,7 @@ export interface SourcesOptions {
   readonly world: World;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Of a page of memory. */
+  /** The bytes of a page of memory. */
   readonly pageBytes: number;
   onChange(source: Source): void;
 }
@@ -54,7 +54,7 @@ interface Entry {
   readonly store: Store<Source["kind"]>;
   holders: number;
   state: SourceState;
-  /** Of the last request, if it failed. */
+  /** The fault of the last request, if it failed. */
   failure?: Fault | undefined;
   /** It may not be read, and its namespace is gone. */
   lost?: SourceState | undefined;
@@ -69,7 +69,7 @@ export function createSources({ api, world, log, signal, pageBytes, onChange }: 
   const entries = new Map<string, Entry>();
   const contents = createContents();
   const listing = createTurns(nodeLimits.sourceListsAtOnceMax);
-  /** By what a store keeps: the state that follows from the whole object. */
+  /** From what a store keeps: the state that follows from the whole object. */
   const states = new WeakMap<SourceObject, SourceState>();
   const reading = new Map<string, Promise<SourceObject>>();
 

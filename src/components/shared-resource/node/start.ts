@@ -64,7 +64,7 @@ export interface NodeOptions {
   connect(signal: AbortSignal): Promise<NodeApi>;
 }
 
-/** Of the flags. */
+/** The flags' defaults. */
 export const defaultMemory: MemoryLimits = {
   volumeBytes: shareMemory.volumeMiB * mebibyte,
   namespaceBytes: shareMemory.namespaceMiB * mebibyte,

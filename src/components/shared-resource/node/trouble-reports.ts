@@ -24,7 +24,7 @@ export interface TroubleReportsOptions {
 
 export interface TroubleSummary {
   readonly count: number;
-  /** Of the oldest. */
+  /** The age of the oldest. */
   readonly ageMs: Millis;
 }
 

@@ -33,7 +33,7 @@ import type { FileSet } from "./types.ts";
 
 const dataLink = "..data";
 const newLink = "..data_tmp";
-/** Of what has been moved away to be removed; a number follows, because a key can be as long as a name may be. */
+/** How names begin of what has been moved away to be removed; a number follows, because a key can be as long as a name may be. */
 const oldPrefix = "..old_";
 const folderMode = 0o755;
 const fileMode = 0o644;
@@ -55,7 +55,7 @@ export async function writeFiles(root: string, files: FileSet, label: string): P
   await showOnly(root, [...files.keys()], folder);
 }
 
-/** Of an attempt that failed, or was killed: they take the room that the next one needs. */
+/** Removes what an attempt has left that failed, or was killed: it takes the room that the next one needs. */
 async function removeLeftovers(root: string): Promise<void> {
   const shown = await readlink(join(root, dataLink)).catch(() => undefined);
   const kept = shown === undefined ? [] : [dataLink, shown];
