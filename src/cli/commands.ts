@@ -78,6 +78,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/delete.ts"),
   },
   {
+    name: "orphans",
+    summary: "Find snapshots and volumes that only the driver or only the cluster has.",
+    kind: "tool",
+    load: () => import("./commands/orphans.ts"),
+  },
+  {
     name: "lint",
     summary: "Check manifests against the webhook's rules, without a cluster.",
     kind: "tool",

@@ -7,6 +7,7 @@ import { ageText } from "../explain/age.ts";
 import type { ClusterCopy } from "../explain/cluster-copy.ts";
 import { explain, type Verdict } from "../explain/explain.ts";
 import { createdMs, textOf } from "../explain/finding.ts";
+import { tableLines } from "../table.ts";
 
 export interface SnapshotRow {
   readonly namespace: string;
@@ -62,14 +63,7 @@ const columns = ["NAMESPACE", "NAME", "PHASE", "AGE", "SIZE", "SOURCE", "BLOCKED
 
 /** Lines of one width for each column; the first is the head. */
 export function tableOf(rows: readonly SnapshotRow[], hasNamespace: boolean, nowMs: Millis): readonly string[] {
-  const cells = [columns, ...rows.map((row) => cellsOf(row, nowMs))].map((row) => row.slice(hasNamespace ? 0 : 1));
-  const widths = (cells[0] ?? []).map((_, index) => Math.max(...cells.map((row) => (row[index] ?? "").length)));
-  return cells.map((row) =>
-    row
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-      .join("   ")
-      .trimEnd(),
-  );
+  return tableLines([columns, ...rows.map((row) => cellsOf(row, nowMs))].map((row) => row.slice(hasNamespace ? 0 : 1)));
 }
 
 const cellsOf = (row: SnapshotRow, nowMs: Millis): readonly string[] => [
