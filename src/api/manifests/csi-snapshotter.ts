@@ -4,6 +4,7 @@ import type { SidecarRow } from "./component.ts";
 import { electionRights, eventRight } from "./rights.ts";
 
 const group = "snapshot.storage.k8s.io";
+const groupGroup = "groupsnapshot.storage.k8s.io";
 const port = 8_081;
 
 export const csiSnapshotterRow: SidecarRow = {
@@ -28,6 +29,24 @@ export const csiSnapshotterRow: SidecarRow = {
         resources: ["volumesnapshotclasses"],
         verbs: ["list", "watch"],
         why: "A class has the parameters of CreateSnapshot.",
+      },
+      {
+        apiGroups: [groupGroup],
+        resources: ["volumegroupsnapshotcontents"],
+        verbs: ["get", "list", "watch", "patch"],
+        why: "It takes and deletes the groups of group contents, and sets their annotations and finalizers.",
+      },
+      {
+        apiGroups: [groupGroup],
+        resources: ["volumegroupsnapshotcontents/status"],
+        verbs: ["patch"],
+        why: "It writes handle, members, time and readiness of a group.",
+      },
+      {
+        apiGroups: [groupGroup],
+        resources: ["volumegroupsnapshotclasses"],
+        verbs: ["list", "watch"],
+        why: "A class has the parameters of CreateVolumeGroupSnapshot.",
       },
       eventRight,
     ],

@@ -5,6 +5,7 @@ import { electionRights, eventRight } from "./rights.ts";
 import { waitingAlert, waitingPanels } from "./waiting.ts";
 
 const group = "snapshot.storage.k8s.io";
+const groupGroup = "groupsnapshot.storage.k8s.io";
 const port = 8_080;
 
 /**
@@ -23,8 +24,8 @@ export const snapshotControllerRow: ComponentRow = {
     {
       apiGroups: [group],
       resources: ["volumesnapshots"],
-      verbs: ["get", "list", "watch", "patch"],
-      why: "It reconciles them, and sets finalizers, labels and the default class.",
+      verbs: ["get", "list", "watch", "create", "patch", "delete"],
+      why: "It reconciles them, and sets finalizers, labels and the default class. Members of a group are created and deleted with it.",
     },
     {
       apiGroups: [group],
@@ -49,6 +50,30 @@ export const snapshotControllerRow: ComponentRow = {
       resources: ["volumesnapshotclasses"],
       verbs: ["get", "list", "watch"],
       why: "A class has the driver, the deletion policy and the secrets of a snapshot; it is read again before an error about it is shown.",
+    },
+    {
+      apiGroups: [groupGroup],
+      resources: ["volumegroupsnapshots"],
+      verbs: ["get", "list", "watch", "patch"],
+      why: "It reconciles them, and sets finalizers and the default class; a group is read again before its members are released.",
+    },
+    {
+      apiGroups: [groupGroup],
+      resources: ["volumegroupsnapshots/status"],
+      verbs: ["patch"],
+      why: "It writes whether a group is bound and ready, and errors.",
+    },
+    {
+      apiGroups: [groupGroup],
+      resources: ["volumegroupsnapshotcontents"],
+      verbs: ["get", "list", "watch", "create", "patch", "delete"],
+      why: "A group's content, with the list of its volumes, is created, bound and deleted with it.",
+    },
+    {
+      apiGroups: [groupGroup],
+      resources: ["volumegroupsnapshotclasses"],
+      verbs: ["list", "watch"],
+      why: "A class has the driver, the deletion policy and the secrets of a group.",
     },
     {
       apiGroups: [""],

@@ -6,12 +6,14 @@ import { silent } from "../../../src/base/log.ts";
 import { realWorld } from "../../../src/base/world.ts";
 import {
   ControllerServiceCapability_RPC_Type as Can,
+  GroupControllerServiceCapability_RPC_Type as CanGroup,
   Controller,
   type CreateSnapshotRequest,
   type CreateVolumeRequest,
   type DeleteSnapshotRequest,
   type DeleteVolumeRequest,
   type GetCapacityRequest,
+  GroupController,
   Identity,
   type ListSnapshotsRequest,
   Node,
@@ -160,10 +162,29 @@ export async function startOddDriver(folder: string, options: OddDriverOptions =
       getPluginCapabilities: () => ({
         capabilities: [
           Serves.CONTROLLER_SERVICE,
+          Serves.GROUP_CONTROLLER_SERVICE,
           ...(hasTopology ? [Serves.VOLUME_ACCESSIBILITY_CONSTRAINTS] : []),
         ].map((type) => ({ type: { case: "service" as const, value: { type } } })),
       }),
       probe: () => ({}),
+    }),
+    serve(GroupController, {
+      groupControllerGetCapabilities: () => ({
+        capabilities: [
+          {
+            type: { case: "rpc" as const, value: { type: CanGroup.CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT } },
+          },
+        ],
+      }),
+      createVolumeGroupSnapshot({ name, sourceVolumeIds }) {
+        const members = sourceVolumeIds.map((id) => rightAnswer(`${name}-${id}`, id));
+        for (const member of members) snapshots.set(member.snapshotId, member);
+        return { groupSnapshot: { groupSnapshotId: name, snapshots: members, readyToUse: true } };
+      },
+      deleteVolumeGroupSnapshot({ snapshotIds }) {
+        for (const id of snapshotIds) snapshots.delete(id);
+        return {};
+      },
     }),
     serve(Controller, {
       controllerGetCapabilities: () => ({

@@ -94,11 +94,12 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
   });
   const { bound, taken, keptFor, waits, missedClaim, alone, invalid, classless, foreign, deleted, ...other } =
     snapshotSteps(stage, () => proxy);
-  const { failingSnapshot, unread, unseen, restored, cloned, failingVolume, unclaimed } = other;
+  const { grouped, failingSnapshot, unread, unseen, restored, cloned, failingVolume, unclaimed } = other;
   return {
     "snapshot-controller": lifeOf("snapshot-controller", [
       bound,
       taken,
+      grouped,
       keptFor("ref"),
       keptFor("link"),
       waits,
@@ -109,7 +110,14 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
       foreign,
       deleted,
     ]),
-    "csi-snapshotter": lifeOf("csi-snapshotter", [bound, taken, failingSnapshot, ...sidecarSteps(stage), deleted]),
+    "csi-snapshotter": lifeOf("csi-snapshotter", [
+      bound,
+      taken,
+      grouped,
+      failingSnapshot,
+      ...sidecarSteps(stage),
+      deleted,
+    ]),
     "csi-provisioner": lifeOf("csi-provisioner", [
       bound,
       taken,
@@ -126,6 +134,8 @@ export function snapshotLives(stage: Stage): Readonly<Record<Component, Life>> {
 }
 
 const kinds = [
+  "VolumeGroupSnapshot",
+  "VolumeGroupSnapshotContent",
   "VolumeSnapshot",
   "VolumeSnapshotContent",
   "PersistentVolumeClaim",

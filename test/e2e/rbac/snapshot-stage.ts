@@ -1,5 +1,6 @@
 /** A driver that announces everything, with its classes, on a control plane. */
 import { draftOf } from "../../../src/api/builders.ts";
+import { groupSnapshotCrds } from "../../../src/api/crds/group-snapshots.ts";
 import { annotations } from "../../../src/api/names.ts";
 import { isFault } from "../../../src/base/fault.ts";
 import { ControllerServiceCapability_RPC_Type as Can } from "../../../src/csi/gen/csi_pb.js";
@@ -7,8 +8,10 @@ import { aStorageClass } from "../harness/claims.ts";
 import { type Client, connect } from "../harness/client.ts";
 import { installSnapshotCrds } from "../harness/components.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
+import { installCrds } from "../harness/crds.ts";
 import { type OddDriver, startOddDriver } from "../harness/odd-driver.ts";
 import { createOwners } from "../harness/owners.ts";
+import { until } from "../harness/until.ts";
 import { installation, sidecarDriver } from "./rights.ts";
 
 const zone = "example.com/zone";
@@ -26,6 +29,7 @@ export interface Stage {
 export async function snapshotStage(plane: ControlPlane): Promise<Stage> {
   const { client } = await connect(plane.kubeconfig);
   await installSnapshotCrds(client);
+  await installCrds(client, groupSnapshotCrds());
   const more = [Can.PUBLISH_UNPUBLISH_VOLUME, Can.CLONE_VOLUME, Can.GET_CAPACITY];
   const driver = await startOddDriver(plane.instance.folder, { driver: sidecarDriver, hasTopology: true, more });
   await aStorageClass(client, storageClass, driver.driver);
@@ -36,6 +40,20 @@ export async function snapshotStage(plane: ControlPlane): Promise<Stage> {
     draftOf(
       "VolumeSnapshotClass",
       { name: "directory", annotations: isDefault },
+      { driver: driver.driver, deletionPolicy: "Delete" },
+    ),
+  );
+  await until({ what: "groups are served" }, () =>
+    client.list("VolumeGroupSnapshotClass").then(
+      () => true as const,
+      () => undefined,
+    ),
+  );
+  await client.create(
+    "VolumeGroupSnapshotClass",
+    draftOf(
+      "VolumeGroupSnapshotClass",
+      { name: "directory", annotations: { [annotations.defaultGroupClass]: "true" } },
       { driver: driver.driver, deletionPolicy: "Delete" },
     ),
   );

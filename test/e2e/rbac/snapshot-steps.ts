@@ -16,6 +16,7 @@ import { idleClass, ignoreMissing, type Stage, storageClass } from "./snapshot-s
 import type { Step, Trial } from "./trial.ts";
 
 const group = "snapshot.storage.k8s.io";
+const groupMsMax = 15_000;
 
 /** The component goes through the proxy. */
 export function snapshotSteps({ client, driver }: Stage, proxyNow: () => FaultProxy | undefined) {
@@ -84,6 +85,33 @@ export function snapshotSteps({ client, driver }: Stage, proxyNow: () => FaultPr
         await gone(trial, { kind: "VolumeSnapshotContent", name: status?.boundVolumeSnapshotContentName ?? "" });
       }
       assert.equal(driver.snapshots.size, 0, "the driver has a snapshot left");
+    },
+  };
+  /** Without lists of the group kinds no request is denied: an ordinary snapshot, taken after the group, tells that nothing comes. */
+  const grouped: Step = {
+    check: "a group of one volume becomes ready, and goes with its member",
+    prove: async (trial) => {
+      const ref = { kind: "VolumeGroupSnapshot", namespace: trial.id, name: "group" } as const;
+      await client.patch(claim(trial.id, "data"), { type: "merge", body: { metadata: { labels: { app: trial.id } } } });
+      const spec = { source: { selector: { matchLabels: { app: trial.id } } } };
+      await client.create("VolumeGroupSnapshot", draftOf("VolumeGroupSnapshot", ref, { spec }));
+      await take(snapshot(trial.id, "beside"));
+      await ready(trial, snapshot(trial.id, "beside"));
+      const givesUpAt = performance.now() + groupMsMax;
+      await trial.until("the group is ready", async () => {
+        if ((await client.get(ref)).status?.readyToUse === true) return true;
+        assert.ok(performance.now() < givesUpAt, "the group is not ready long after an ordinary snapshot is");
+        return undefined;
+      });
+      await client.delete(ref);
+      await gone(trial, ref);
+      await trial.until("the member is gone", async () =>
+        (await client.list("VolumeSnapshot", { namespace: trial.id })).objects.every(
+          ({ metadata }) => metadata.ownerReferences === undefined,
+        )
+          ? true
+          : undefined,
+      );
     },
   };
   /** A snapshot that a claim of another namespace needs outlives one that nobody needs, deleted after it. */
@@ -343,5 +371,6 @@ export function snapshotSteps({ client, driver }: Stage, proxyNow: () => FaultPr
     cloned,
     unclaimed,
     keptFor,
+    grouped,
   };
 }
