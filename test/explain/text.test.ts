@@ -35,11 +35,21 @@ test("no sentence is said twice: neither along the chain nor as a step", async (
   }
 });
 
+const guide = readFileSync(resolve(import.meta.dirname, "../../docs/guides/explain.md"), "utf8");
+
+test("the guide names the thread of each known defect", () => {
+  const threads = stuckCases.filter(({ cause }) => cause === "KnownDefect").map(({ thread }) => thread ?? "none");
+  assert.deepEqual(
+    threads.filter((thread) => !guide.includes(thread)),
+    [],
+  );
+  assert.equal(threads.length, 3);
+});
+
 test("the guide shows what is printed", async () => {
   const each = stuckCases.find(({ given }) => given === "a driver that has no room");
   assert.ok(each !== undefined);
   const found = await answerTo(each);
   assert.ok(found !== undefined);
-  const guide = readFileSync(resolve(import.meta.dirname, "../../docs/guides/explain.md"), "utf8");
   assert.ok(guide.includes(`\n${explanationText(found, Date.parse(now), 110)}\`\`\``));
 });

@@ -4,6 +4,7 @@ import { annotations } from "../../api/names.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { Cause } from "./causes.ts";
 import { argumentsFor, type Finding, type Step, textOf, word } from "./finding.ts";
+import { type Denial, grantSteps } from "./rights.ts";
 import type { RunningComponent } from "./running.ts";
 
 export interface Situation {
@@ -165,9 +166,10 @@ const advice: Readonly<Record<Cause, (situation: Situation) => readonly Step[]>>
   ShareNotFound: ({ at, finding }) => [list(at, finding.says)],
   UseDenied: ({ finding }) => [{ says: finding.says }],
   NoRoom: ({ finding }) => [{ says: finding.says }],
-  NotPermitted: ({ finding }) => [
+  NotPermitted: ({ at, finding, running }) => [
+    ...(running?.serviceAccount === undefined ? [] : grantSteps(readOf(at, running.serviceAccount))),
     {
-      says: `${finding.says}; give the component's Role that right, by resourceNames where it is about one object`,
+      says: `${finding.says}; an installation of snapkeep has a Role for it, by resourceNames`,
       command: "snapkeep install --diff",
     },
   ],
@@ -190,5 +192,15 @@ const advice: Readonly<Record<Cause, (situation: Situation) => readonly Step[]>>
   NewerThanProgram: ({ finding }) => [{ says: `${finding.says}; use a newer snapkeep` }],
   KnownDefect: ({ finding }) => [{ says: finding.says }],
 };
+
+/** The right that a component lacks that may not read the object. */
+const readOf = ({ kind, namespace, name }: Ref, serviceAccount: string): Denial => ({
+  user: `system:serviceaccount:${serviceAccount}`,
+  verb: "get",
+  resource: kindRows[kind].plural,
+  group: kindRows[kind].group,
+  namespace,
+  name,
+});
 
 export const stepsFor = (situation: Situation): readonly Step[] => advice[situation.cause](situation);

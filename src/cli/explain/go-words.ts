@@ -8,7 +8,7 @@ import { notedSecretOf } from "../../rules/snapshotter-secrets.ts";
 import type { Finding } from "./finding.ts";
 import { lastSeen } from "./outer.ts";
 
-type Meant = Pick<Finding, "cause" | "says" | "waitsFor"> & Partial<Finding>;
+export type Meant = Pick<Finding, "cause" | "says" | "waitsFor"> & Partial<Finding>;
 
 /** external-snapshotter hides what the API server has said about the secret. */
 const secretWords = /cannot get credentials for snapshot content|failed to get credentials|cannot retrieve secrets for/;

@@ -9,7 +9,7 @@ import type { ClusterCopy } from "./cluster-copy.ts";
 import type { Verdict } from "./explain.ts";
 import { type Finding, type Step, textOf } from "./finding.ts";
 import { knownDefectOf } from "./known-defects.ts";
-import { deniedFinding } from "./outer.ts";
+import { deniedFinding, webhookSteps } from "./outer.ts";
 import { denialIn } from "./rights.ts";
 import type { RunningComponent } from "./running.ts";
 
@@ -67,7 +67,8 @@ export function judged(
       last.object,
       actor,
     );
-  return as(last.cause, "stuck", last.says, at, last.actor);
+  const found = as(last.cause, "stuck", last.says, at, last.actor);
+  return actor === "component" ? { ...found, next: [...found.next, ...webhookSteps(copy)] } : found;
 }
 
 const verdictOf = (cause: Cause): Verdict =>

@@ -12,7 +12,7 @@ import { notReady } from "../../components/snapshot-controller/reasons.ts";
 import { reasonOfError } from "../../rules/snapshot-reasons.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { createdMs, deletedMs, type Finding, isSame, type Step, word } from "./finding.ts";
-import { meantByContent, meantByDeletionEvent } from "./go-words.ts";
+import { type Meant, meantByContent, meantByDeletionEvent } from "./go-words.ts";
 import { eventsAbout, foreignFinalizer, toldByEvents, unknownFields } from "./outer.ts";
 import { unreadable } from "./rights.ts";
 import { snapshotContext, snapshotStores } from "./snapshot-side.ts";
@@ -59,7 +59,7 @@ export function findContent(copy: ClusterCopy, ref: Ref, nowMs: Millis): Finding
       ? { name: "csi-snapshotter", driver: content.spec.driver }
       : { name: "snapshot-controller" },
     evidence: error === undefined ? [] : [`status.error: ${error}`],
-    ...meant,
+    ...(meant ?? otherDriver(copy, content)),
     more: leavingSteps(content, isKept(view.facts.snapshot)),
     ...(reason.code === "WaitsForDeletionConfirmed" && isKept(view.facts.snapshot) ? { actor: "user" } : {}),
   };
@@ -74,6 +74,25 @@ function meantByOthers(copy: ClusterCopy, content: VolumeSnapshotContent, code: 
     content,
     eventsAbout(copy, content).find(({ reason }) => reason === "SnapshotDeleteError"),
   );
+}
+
+/** external-snapshotter takes the driver of the class, whatever driver the volume has; our controller refuses such a class. */
+function otherDriver(copy: ClusterCopy, { metadata, spec, status }: VolumeSnapshotContent): Meant | undefined {
+  const { volumeHandle } = spec.source;
+  const className = spec.volumeSnapshotClassName;
+  if (volumeHandle === undefined || !className || status?.snapshotHandle || metadata.deletionTimestamp !== undefined)
+    return undefined;
+  const { namespace, name = "" } = spec.volumeSnapshotRef;
+  const claimName = copy.get("VolumeSnapshot", namespace, name)?.spec.source.persistentVolumeClaimName;
+  const claim = claimName === undefined ? undefined : copy.get("PersistentVolumeClaim", namespace, claimName);
+  const volumeName = claim?.spec?.volumeName;
+  const csi = volumeName ? copy.get("PersistentVolume", undefined, volumeName)?.spec?.csi : undefined;
+  if (csi === undefined || csi.volumeHandle !== volumeHandle || csi.driver === spec.driver) return undefined;
+  return {
+    cause: "ClassNotUsable",
+    says: `class ${className} is for driver ${spec.driver}, but the volume belongs to driver ${csi.driver}: delete the snapshot, and create it with a class of that driver`,
+    waitsFor: [{ kind: "VolumeSnapshotClass", name: className }],
+  };
 }
 
 /** The snapshot is there, and nobody has deleted it. */

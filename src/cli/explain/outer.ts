@@ -1,9 +1,10 @@
 /** Causes that lie outside the controllers: finalizers of others, webhooks, rights of components, versions. */
+import { kindRows } from "../../api/kinds.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { Event, KubeObject } from "../../api/types.ts";
 import type { Millis } from "../../base/brand.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
-import { deletedMs, type Finding, outer, word } from "./finding.ts";
+import { deletedMs, type Finding, outer, type Step, word } from "./finding.ts";
 import { denialIn, grantSteps } from "./rights.ts";
 
 /** Finalizers of Kubernetes itself, by which it keeps what is in use. */
@@ -57,28 +58,46 @@ function webhookFailure(copy: ClusterCopy, ref: Ref, object: KubeObject, nowMs: 
     .list("ValidatingWebhookConfiguration")
     .find(({ webhooks }) => webhooks?.some(({ name }) => name === webhook));
   const service = configuration?.webhooks?.find(({ name }) => name === webhook)?.clientConfig.service;
-  const at = service == null ? "its server" : `Service ${service.namespace}/${service.name}`;
   const place: Ref =
     configuration === undefined ? ref : { kind: "ValidatingWebhookConfiguration", name: configuration.metadata.name };
   return outer({
     object: ref,
     cause: "WebhookDown",
-    says: `webhook ${webhook} does not answer at ${at}, and its failurePolicy Fail refuses every write`,
+    says: `webhook ${webhook} does not answer at ${placeOf(service)}, and its failurePolicy Fail refuses every write`,
     waitsFor: [place],
     sinceMs: lastSeen(found),
     evidence: [`event ${found.reason}: ${found.message}`],
     next: [
-      {
-        says: `see whether pods serve ${at}`,
-        command:
-          service == null
-            ? "snapkeep install --check"
-            : `kubectl get endpointslices -n ${word(service.namespace)} -l kubernetes.io/service-name=${word(service.name)}`,
-      },
+      { says: `see whether pods serve ${placeOf(service)}`, command: endpointsCommand(service) },
       { says: "until it is repaired, let writes pass", command: "snapkeep webhook promote --demote" },
     ],
   });
 }
+
+type Service = { readonly namespace: string; readonly name: string } | null | undefined;
+const placeOf = (service: Service): string =>
+  service == null ? "its server" : `Service ${service.namespace}/${service.name}`;
+const endpointsCommand = (service: Service): string =>
+  service == null
+    ? "snapkeep install --check"
+    : `kubectl get endpointslices -n ${word(service.namespace)} -l kubernetes.io/service-name=${word(service.name)}`;
+
+const snapshotGroup = kindRows.VolumeSnapshot.group;
+
+/** Who may silently keep a component from writing: not every component tells of it in an event. */
+export const webhookSteps = (copy: ClusterCopy): readonly Step[] =>
+  copy
+    .list("ValidatingWebhookConfiguration")
+    .flatMap(({ webhooks = [] }) => webhooks)
+    .filter(
+      ({ failurePolicy = "Fail", rules = [] }) =>
+        failurePolicy === "Fail" &&
+        rules.some(({ apiGroups = [] }) => apiGroups.some((group) => group === snapshotGroup || group === "*")),
+    )
+    .map(({ name, clientConfig: { service } }) => ({
+      says: `see whether webhook ${name} answers at ${placeOf(service)}: with failurePolicy Fail it refuses writes while it does not`,
+      command: endpointsCommand(service),
+    }));
 
 /** What the API server refuses to a component, as it has told in an event. */
 function componentDenied(copy: ClusterCopy, ref: Ref, object: KubeObject, nowMs: Millis): Finding | undefined {

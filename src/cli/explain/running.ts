@@ -32,6 +32,8 @@ export interface RunningComponent {
   /** Its container in the pod, and the image, as far as they are known. */
   readonly container?: string | undefined;
   readonly image?: string | undefined;
+  /** Who it is to the API server, as "namespace:name". */
+  readonly serviceAccount?: string | undefined;
   /** The container's own words when it does not run. */
   readonly problem?: string | undefined;
 }
@@ -121,6 +123,7 @@ function describeContainer(pod: KubeObject, component: Component) {
     pod: { kind: "Pod", namespace, name } as Ref,
     container: text(container?.name),
     image: text(container?.image),
+    serviceAccount: `${namespace ?? ""}:${text(memberAt(json(pod), ["spec", "serviceAccountName"])) ?? "default"}`,
     problem: typeof waiting === "string" ? waiting : undefined,
   };
 }

@@ -69,6 +69,16 @@ export const othersWords: readonly StuckCase[] = [
     next: /kubectl get secrets -n drivers/,
   },
   {
+    given:
+      "a content that the Go snapshot-controller has made for the driver of the class, which is not that of the volume",
+    explain: monday,
+    objects: [bound, c.content(undefined, {}, { driver: "other.example.com", volumeSnapshotClassName: "other" })],
+    cause: "ClassNotUsable",
+    at: "VolumeSnapshotClass other",
+    actor: "administrator",
+    next: /belongs to driver disk\.example\.com/,
+  },
+  {
     given: "a Go csi-snapshotter that misses the class of the content",
     explain: monday,
     objects: [bound, failed("failed to get snapshot class gold for snapshot content x: not found")],
@@ -112,6 +122,55 @@ export const othersWords: readonly StuckCase[] = [
     at: monday,
     actor: "administrator",
     next: /kubectl create clusterrole create-volumesnapshotcontents --verb=create --resource=volumesnapshotcontents\.snapshot\.storage\.k8s\.io\n[\s\S]*--serviceaccount=snapkeep:snapshot-controller/,
+  },
+  {
+    given: "a snapshot that a leading controller does not touch, where a webhook can refuse its writes",
+    explain: monday,
+    objects: [
+      c.snapshot(c.ofClaim),
+      c.kubernetesObject("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "validation", {
+        webhooks: [
+          {
+            name: "validation.snapshots.example.com",
+            failurePolicy: "Fail",
+            clientConfig: { service: { namespace: "snapkeep", name: "validation" } },
+            rules: [{ apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"] }],
+          },
+        ],
+      }),
+    ],
+    cause: "WaitsForProtection",
+    at: "PersistentVolumeClaim team/data",
+    actor: "component",
+    next: /kubectl logs[\s\S]*kubectl get endpointslices -n snapkeep -l kubernetes\.io\/service-name=validation/,
+  },
+  {
+    given: "a SharedConfigMap whose ConfigMap the controller may not read, which runs in a pod",
+    explain: "SharedConfigMap settings",
+    objects: [
+      c.share("SharedConfigMap", "settings", { configMapRef: { namespace: "vault", name: "settings" } }, [
+        {
+          type: "Available",
+          status: "Unknown",
+          reason: "ReferenceForbidden",
+          message: "as written",
+          lastTransitionTime: c.ago(300),
+          observedGeneration: 1,
+        },
+      ]),
+      c.lease("shares/shared-resource-controller-leader", "shares-0", 2),
+      c.kubernetesObject("v1", "Pod", "shares/shares-0", {
+        spec: {
+          serviceAccountName: "shares",
+          containers: [{ name: "shared-resource", image: "registry.example.com/snapkeep:0.2.0" }],
+        },
+        status: { phase: "Running" },
+      }),
+    ],
+    cause: "NotPermitted",
+    at: "ConfigMap vault/settings",
+    actor: "administrator",
+    next: /kubectl create role get-configmaps --verb=get --resource=configmaps --resource-name=settings -n vault\n[\s\S]*--serviceaccount=shares:shares -n vault/,
   },
   {
     given: "a csi-snapshotter that may not read the secret of the class",
