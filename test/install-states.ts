@@ -22,6 +22,7 @@ import {
   planFor,
 } from "../src/cli/install/selection.ts";
 import type { createClient } from "../src/kube/client.ts";
+import { createAuthority } from "../src/runtime/certificates.ts";
 
 export interface InstallSession {
   readonly client: ReturnType<typeof createClient>;
@@ -119,6 +120,26 @@ export const installedWithCertManager: SetUp = async (session) => {
   await withCertManager(session);
   await must(session.install("--apply", `--namespace=${session.one}`, "--certificates=cert-manager"));
 };
+/** cert-manager's part, once: the configuration for claims gets its caBundle a while after it was applied, and must not refuse before. */
+export const injectedLate: SetUp = async (session) => {
+  await installedWithCertManager(session);
+  setTimeout(() => void injects(session), 0);
+};
+async function injects(session: RowSession): Promise<void> {
+  const claims = claimsFor(session.one);
+  const policies: unknown[] = [];
+  const { certificate } = createAuthority("cert-manager", realWorld.now());
+  for (let looks = 0; policies.length < 5 && looks < 1_200; looks++) {
+    await realWorld.sleep(50);
+    const stored = await session.resources.read(claims).catch(() => undefined);
+    policies.push(...listAt(stored, "webhooks").map(({ failurePolicy }) => failurePolicy));
+  }
+  await edited(session, claims, (stored) => {
+    for (const webhook of listAt(stored, "webhooks") as unknown as { clientConfig: { caBundle?: string } }[])
+      if (policies.every((policy) => policy === "Ignore"))
+        webhook.clientConfig.caBundle = Buffer.from(certificate).toString("base64");
+  });
+}
 export async function withoutCertManager({ resources }: RowSession): Promise<void> {
   for (const crd of certManagerCrds) {
     const stored = await resources.read(crd);
