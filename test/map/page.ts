@@ -8,7 +8,7 @@ type Part = "decide" | "act" | "transport" | "vocabulary";
 const deciding = new Set(
   reachedFrom(sources.filter(({ path }) => isDeciding(path)))
     .map(({ path }) => path)
-    .filter((path) => /^src\/(components|rules)\//.test(path)),
+    .filter((path) => /^src\/(components|rules)\/|^src\/kube\/fence\.ts$/.test(path)),
 );
 
 function partOf(file: string): Part | undefined {

@@ -24,7 +24,7 @@ export const rivalKinds = [
 export interface ApplyRead {
   readonly installation: InstallPlan["installation"];
   readonly rows: readonly { readonly name: string }[];
-  /** By component. */
+  /** Keyed by component. */
   readonly parts: readonly (readonly Found[])[];
   readonly crds: readonly Found[];
   readonly namespaces: readonly Found[];

@@ -8,7 +8,7 @@ import { at } from "./fields.ts";
 
 export type CrdVerdict =
   | { readonly kind: "apply" }
-  /** Of another maker: it stays, because both makers' components work with it. */
+  /** It is of another maker: it stays, because both makers' components work with it. */
   | { readonly kind: "keep"; readonly why: string }
   | { readonly kind: "refuse"; readonly why: string }
   /** Its phase is not the one that would be applied. */
@@ -35,7 +35,7 @@ function versionsOf(crd: JsonObject): readonly string[] {
   return Array.isArray(versions) ? versions.map((version) => String(at(version, "name"))) : [];
 }
 
-/** By the three numbers; a release is later than its own candidates. */
+/** The three numbers decide; a release is later than its own candidates. */
 export function isLater(one: string, other: string): boolean {
   const [numbers, others] = [one, other].map((text) => text.split("-")[0]?.split(".").map(Number) ?? []);
   for (let index = 0; index < 3; index++) {

@@ -10,7 +10,7 @@ import { asksService, effectOf, type ServiceName } from "./webhook-references.ts
 
 export interface DriftRead {
   readonly installation: InstallPlan["installation"];
-  /** By component. */
+  /** Keyed by component. */
   readonly parts: readonly (readonly Found[])[];
   readonly crds: readonly Found[];
   readonly namespaces: readonly Found[];

@@ -8,7 +8,7 @@ import { refusal } from "./sidecar.ts";
 
 export interface JoinedFlags {
   readonly merged: Pick<MergedTable, "keyOf" | "table">;
-  /** By the name of the replaced program: what csi-sidecars calls the controller, and the flags of its own command. */
+  /** Keyed by the name of the replaced program: what csi-sidecars calls the controller, and the flags of its own command. */
   readonly programs: Readonly<Record<string, { readonly controller: string; readonly flags: FlagTable }>>;
 }
 

@@ -13,9 +13,9 @@ import { isOfUp, upOwner } from "./up-cluster.ts";
 export type Ownership =
   | { readonly kind: "absent" }
   | { readonly kind: "own" }
-  /** Of this installation, but without its label: the next --apply writes it. */
+  /** It is of this installation, but without its label: the next --apply writes it. */
   | { readonly kind: "unlabelled" }
-  /** Of snapkeep, and nothing says of which installation: --apply takes it, and nobody deletes it. */
+  /** It is of snapkeep, and nothing says of which installation: --apply takes it, and nobody deletes it. */
   | { readonly kind: "unclaimed" }
   | { readonly kind: "foreign"; readonly owner: string };
 
@@ -40,7 +40,7 @@ function installationsNamedBy(found: JsonObject): readonly string[] {
   return label === undefined ? pointedAt(found) : [label];
 }
 
-/** Of the service accounts of a binding, and of the services that a webhook configuration asks. */
+/** The namespaces of the service accounts of a binding, and of the services that a webhook configuration asks. */
 const pointedAt = (found: JsonObject): readonly string[] => {
   const subjects = listAt(found, "subjects").filter((subject) => at(subject, "kind") === "ServiceAccount");
   const services = listAt(found, "webhooks").map((webhook) => at(webhook, "clientConfig", "service"));
@@ -50,7 +50,7 @@ const pointedAt = (found: JsonObject): readonly string[] => {
   });
 };
 
-/** Of one stored object, given the namespaces that its component's bindings name. */
+/** The owner of one stored object, given the namespaces that its component's bindings name. */
 export function ownershipOf(
   found: JsonObject | undefined,
   { namespace, driverNamespace }: Pick<Installation, "namespace" | "driverNamespace">,
@@ -76,7 +76,7 @@ export function ownershipOf(
     : { kind: "foreign", owner: "somebody else: it has no label of snapkeep" };
 }
 
-/** By the label that every release has written. */
+/** The label that every release has written tells. */
 export const isOfSnapkeep = (found: JsonObject): boolean =>
   Object.entries(ownedLabel).every(([label, value]) => labelOf(found, label) === value);
 

@@ -35,7 +35,7 @@ export interface InstallPlan {
   readonly installation: Installation;
   readonly crds: readonly ManifestObject[];
   readonly namespaces: readonly ManifestObject[];
-  /** By component; after them the admission policies, if there are any. */
+  /** Ordered by component; after them the admission policies, if there are any. */
   readonly parts: readonly (readonly ManifestObject[])[];
   /** In the order in which they are applied. */
   readonly objects: readonly ManifestObject[];

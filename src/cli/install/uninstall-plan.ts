@@ -36,7 +36,7 @@ export const dataKinds = [
 export interface UninstallRead {
   readonly installation: InstallPlan["installation"];
   readonly rows: readonly Pick<ComponentRow, "data">[];
-  /** By component. */
+  /** Keyed by component. */
   readonly parts: readonly (readonly Found[])[];
   readonly namespaces: readonly Found[];
   readonly crds: readonly Found[];

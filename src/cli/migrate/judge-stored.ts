@@ -56,7 +56,7 @@ export async function judgeStored(
   ];
 }
 
-/** Of each client, what it has written last in v1beta1. There are few clients, however many objects. */
+/** What each client has written last in v1beta1. There are few clients, however many objects. */
 function createOldWriters(sinceMs: number) {
   const byManager = new Map<string, OldWrite>();
   return {

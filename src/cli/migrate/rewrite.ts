@@ -16,7 +16,7 @@ export interface RewriteOptions {
   eachPage(): Promise<void>;
 }
 
-/** Of requests. More bring nothing: sixteen keep a kube-apiserver of two cores busy, and it is not only there for us. */
+/** Requests at once. More bring nothing: sixteen keep a kube-apiserver of two cores busy, and it is not only there for us. */
 export const inFlightMax = 16;
 const retriesMax = 10;
 const pause = { startMs: 200, maxMs: 5_000 } as const;

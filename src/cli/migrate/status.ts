@@ -19,7 +19,7 @@ interface CrdStatus {
 }
 
 export interface MigrationStatus {
-  /** Of all CRDs; undefined while they differ, or are missing. */
+  /** The phase of all CRDs; undefined while they differ, or are missing. */
   readonly phase: CrdPhase | undefined;
   readonly crds: readonly CrdStatus[];
   /** What an interrupted run has left to do, or what nobody has done for objects that are stored in another version. */

@@ -32,7 +32,7 @@ export function unfinishedOf(definitions: readonly Seen[]): Unfinished | undefin
   return why === undefined ? undefined : { goal, isRecorded: false, why, next: commandTo(goal) };
 }
 
-/** Of runs that have not ended, what the last one was about to do. */
+/** What the last of the runs that have not ended was about to do. */
 export const latestUnfinished = (definitions: readonly Seen[]): MigrationRecord | undefined =>
   definitions
     .flatMap((definition) => (isStale(definition) ? [] : (definition.record ?? [])))

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { isGoDuration } from "../formats.ts";
 import { anything, type SchemaNode } from "../node.ts";
 import { escapeName, unescapeName } from "./escape.ts";
-import { parseDuration, parseTimestamp } from "./library/time.ts";
+import { parseCelDuration, parseTimestamp } from "./library/time.ts";
 import { type CelType, listOf, mapOf, types } from "./types.ts";
 import { CelFault, duration, type ListValue, listFrom, type MapValue, timestamp, type Value } from "./value.ts";
 
@@ -153,7 +153,7 @@ function textValue(schema: SchemaNode, value: JsonValue): Value {
   if (typeof value !== "string") throw new CelFault("invalid data, expected string");
   switch (schema.format) {
     case "duration":
-      return duration(isGoDuration(value) ? parseDuration(value) : wordyDuration(value));
+      return duration(isGoDuration(value) ? parseCelDuration(value) : wordyDuration(value));
     case "date":
       return timestamp(parseTimestamp(`${value}T00:00:00Z`));
     case "date-time":
@@ -175,7 +175,7 @@ function wordyDuration(value: string): bigint {
     const size = wordUnits[letter.slice(0, 1)];
     total +=
       size === undefined
-        ? parseDuration(`${count}${/^(ns|us|µs|ms)/.exec(letter)?.[1] ?? letter.slice(0, 1)}`)
+        ? parseCelDuration(`${count}${/^(ns|us|µs|ms)/.exec(letter)?.[1] ?? letter.slice(0, 1)}`)
         : BigInt(count) * size;
   }
   return total;

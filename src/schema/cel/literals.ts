@@ -1,10 +1,10 @@
 /** Constants that could never be read are mistakes of the rule, not of any object: duration("x"), timestamp("y"), matches("("). */
 import { goRegExp } from "../go-regexp.ts";
 import { CelProblem, type Expression } from "./ast.ts";
-import { parseDuration, timestampFrom } from "./library/time.ts";
+import { parseCelDuration, timestampFrom } from "./library/time.ts";
 
 const readers: Readonly<Record<string, (value: string) => void>> = {
-  duration: parseDuration,
+  duration: parseCelDuration,
   timestamp: timestampFrom,
   matches: (value) => {
     const { problem } = goRegExp(value);

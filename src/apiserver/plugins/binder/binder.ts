@@ -10,11 +10,11 @@ import type {
   StoreEvent,
 } from "../../contracts.ts";
 import { createTeller } from "./events.ts";
-import { type BinderIndex, collections, createBinderIndex, placeOf } from "./index.ts";
+import { type BinderIndex, boundCollections, createBinderIndex, placeOf } from "./index.ts";
 import { type BinderView, planClaim, planVolume, type Step } from "./plan.ts";
 import { claimRefOf, classNameOf, phaseOf, volumeNameOf } from "./words.ts";
 
-const { claims, volumes, classes } = collections;
+const { claims, volumes, classes } = boundCollections;
 
 const claimKey = (place: string): string => `claim ${place}`;
 const volumeKey = (name: string): string => `volume ${name}`;

@@ -4,9 +4,9 @@
  */
 import { createMultimap } from "../../../base/multimap.ts";
 import type { ApiObject, StoreEvent } from "../../contracts.ts";
-import { annotationOf, annotations, claimRefOf, classNameOf, phaseOf } from "./words.ts";
+import { annotationOf, bindingAnnotations, claimRefOf, classNameOf, phaseOf } from "./words.ts";
 
-export const collections = {
+export const boundCollections = {
   claims: "persistentvolumeclaims",
   volumes: "persistentvolumes",
   classes: "storage.k8s.io/storageclasses",
@@ -22,7 +22,7 @@ function standing(volume: ApiObject): readonly ["promised" | "free", string] | u
   return phaseOf(volume) === "Available" ? ["free", classNameOf(volume) ?? ""] : undefined;
 }
 
-const isWaiting = (claim: ApiObject): boolean => annotationOf(claim, annotations.bindCompleted) === undefined;
+const isWaiting = (claim: ApiObject): boolean => annotationOf(claim, bindingAnnotations.bindCompleted) === undefined;
 
 export function createBinderIndex() {
   const volumes = { promised: createMultimap<string, string>(), free: createMultimap<string, string>() };
@@ -43,8 +43,8 @@ export function createBinderIndex() {
 
   return {
     observe(event: StoreEvent): void {
-      if (event.collection === collections.volumes) observeVolume(event);
-      else if (event.collection === collections.claims) observeClaim(event);
+      if (event.collection === boundCollections.volumes) observeVolume(event);
+      else if (event.collection === boundCollections.claims) observeClaim(event);
     },
     /** Names of the volumes promised to the claim at this place. */
     promisedTo: (place: string): readonly string[] => [...volumes.promised.get(place)],

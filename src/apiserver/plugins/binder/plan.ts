@@ -12,7 +12,7 @@ import type { ApiObject } from "../../contracts.ts";
 import { matchingVolume, misfit } from "./match.ts";
 import {
   annotationOf,
-  annotations,
+  bindingAnnotations,
   claimRefOf,
   classNameOf,
   isBoundTo,
@@ -65,7 +65,7 @@ const tell = (about: ApiObject, type: EventText["type"], reason: string, message
 const firstOf = (...steps: readonly Step[]): Step => steps.find(({ kind }) => kind !== "rest") ?? rest;
 
 export function planClaim(claim: ApiObject, view: BinderView): Step {
-  if (annotationOf(claim, annotations.bindCompleted) !== undefined) return planBound(claim, view);
+  if (annotationOf(claim, bindingAnnotations.bindCompleted) !== undefined) return planBound(claim, view);
   const wanted = volumeNameOf(claim);
   return wanted === "" ? planUnbound(claim, view) : planPreBound(claim, view.volume(wanted));
 }
@@ -79,7 +79,7 @@ function planUnbound(claim: ApiObject, view: BinderView): Step {
   const byDefault = className === undefined ? view.defaultClass() : undefined;
   if (byDefault !== undefined) return write(withSpec(claim, { storageClassName: byDefault }));
   const pending = withPhase(claim, "Pending");
-  if (delayed && annotationOf(claim, annotations.selectedNode) === undefined)
+  if (delayed && annotationOf(claim, bindingAnnotations.selectedNode) === undefined)
     return firstOf(
       pending,
       tell(claim, "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding"),
@@ -105,7 +105,7 @@ function planProvisioning(claim: ApiObject, className: string, storageClass: Api
   const provisioner = String(storageClass.provisioner ?? "");
   if (provisioner.startsWith("kubernetes.io/"))
     return tell(claim, "Warning", "ProvisioningFailed", `no volume plugin matched name: ${provisioner}`);
-  const named = { [annotations.provisionerBeta]: provisioner, [annotations.provisioner]: provisioner };
+  const named = { [bindingAnnotations.provisionerBeta]: provisioner, [bindingAnnotations.provisioner]: provisioner };
   const isNamed = Object.keys(named).every((name) => annotationOf(claim, name) === provisioner);
   if (!isNamed) return write(withAnnotations(claim, named));
   return tell(
@@ -170,18 +170,20 @@ function promise(volume: ApiObject, claim: ApiObject): Step {
   const { namespace = "", name = "", uid = "", resourceVersion = "" } = claim.metadata;
   const claimRef = { kind: "PersistentVolumeClaim", namespace, name, uid, apiVersion: "v1", resourceVersion };
   const promised = withSpec(volume, { claimRef });
-  return write(ref === undefined ? withAnnotations(promised, { [annotations.boundByController]: "yes" }) : promised);
+  return write(
+    ref === undefined ? withAnnotations(promised, { [bindingAnnotations.boundByController]: "yes" }) : promised,
+  );
 }
 
 function fixate(claim: ApiObject, volume: ApiObject): Step {
   const name = volume.metadata.name ?? "";
   const chosenHere = volumeNameOf(claim) !== name;
-  const completed = annotationOf(claim, annotations.bindCompleted) !== undefined;
+  const completed = annotationOf(claim, bindingAnnotations.bindCompleted) !== undefined;
   if (!chosenHere && completed) return rest;
   return write(
     withAnnotations(chosenHere ? withSpec(claim, { volumeName: name }) : claim, {
-      [annotations.bindCompleted]: "yes",
-      ...(chosenHere ? { [annotations.boundByController]: "yes" } : {}),
+      [bindingAnnotations.bindCompleted]: "yes",
+      ...(chosenHere ? { [bindingAnnotations.boundByController]: "yes" } : {}),
     }),
   );
 }
@@ -210,10 +212,10 @@ const planReleased = (volume: ApiObject): Step =>
 
 /** The claim has taken another volume. One that was made for it goes; any other is free again. */
 function planRejected(volume: ApiObject): Step {
-  const made = annotationOf(volume, annotations.provisionedBy) !== undefined;
+  const made = annotationOf(volume, bindingAnnotations.provisionedBy) !== undefined;
   if (made && part(volume, "spec").persistentVolumeReclaimPolicy === "Delete") return planReleased(volume);
-  if (annotationOf(volume, annotations.boundByController) !== undefined)
-    return write(withoutAnnotation(withoutClaim(volume), annotations.boundByController));
+  if (annotationOf(volume, bindingAnnotations.boundByController) !== undefined)
+    return write(withoutAnnotation(withoutClaim(volume), bindingAnnotations.boundByController));
   const { uid: _, ...ref } = claimRefOf(volume) ?? {};
   return write(withSpec(volume, { claimRef: ref as JsonObject }));
 }

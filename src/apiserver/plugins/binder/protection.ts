@@ -2,7 +2,7 @@
 import { isObject } from "../../../base/json.ts";
 import { part } from "../../builtin/check.ts";
 import type { ApiObject, Background, CreateBackground, Registry } from "../../contracts.ts";
-import { finalizers, phaseOf } from "./words.ts";
+import { inUseFinalizers, phaseOf } from "./words.ts";
 
 const claims = "persistentvolumeclaims";
 const volumes = "persistentvolumes";
@@ -25,17 +25,19 @@ const usesClaim = (pod: ApiObject, name: string): boolean =>
 /** The finalizers the claim should have, or undefined when that is what it has. */
 export function claimFinalizers(claim: ApiObject, podsAround: readonly ApiObject[]): readonly string[] | undefined {
   const { finalizers: present = [], deletionTimestamp, name = "" } = claim.metadata;
-  const isProtected = present.includes(finalizers.claim);
-  if (deletionTimestamp === undefined) return isProtected ? undefined : [...present, finalizers.claim];
+  const isProtected = present.includes(inUseFinalizers.claim);
+  if (deletionTimestamp === undefined) return isProtected ? undefined : [...present, inUseFinalizers.claim];
   if (!isProtected || podsAround.some((pod) => usesClaim(pod, name))) return undefined;
-  return present.filter((one) => one !== finalizers.claim);
+  return present.filter((one) => one !== inUseFinalizers.claim);
 }
 
 export function volumeFinalizers(volume: ApiObject): readonly string[] | undefined {
   const { finalizers: present = [], deletionTimestamp } = volume.metadata;
-  const isProtected = present.includes(finalizers.volume);
-  if (deletionTimestamp === undefined) return isProtected ? undefined : [...present, finalizers.volume];
-  return isProtected && phaseOf(volume) !== "Bound" ? present.filter((one) => one !== finalizers.volume) : undefined;
+  const isProtected = present.includes(inUseFinalizers.volume);
+  if (deletionTimestamp === undefined) return isProtected ? undefined : [...present, inUseFinalizers.volume];
+  return isProtected && phaseOf(volume) !== "Bound"
+    ? present.filter((one) => one !== inUseFinalizers.volume)
+    : undefined;
 }
 
 async function settle(

@@ -5,7 +5,7 @@ import { isObject } from "../../../base/json.ts";
 import { part } from "../../builtin/check.ts";
 import type { ApiObject } from "../../contracts.ts";
 
-export const annotations = {
+export const bindingAnnotations = {
   provisioner: "volume.kubernetes.io/storage-provisioner",
   provisionerBeta: "volume.beta.kubernetes.io/storage-provisioner",
   selectedNode: "volume.kubernetes.io/selected-node",
@@ -15,7 +15,7 @@ export const annotations = {
   provisionedBy: "pv.kubernetes.io/provisioned-by",
 } as const;
 
-export const finalizers = {
+export const inUseFinalizers = {
   claim: "kubernetes.io/pvc-protection",
   volume: "kubernetes.io/pv-protection",
 } as const;
@@ -38,7 +38,8 @@ export function withoutAnnotation(object: ApiObject, name: string): ApiObject {
 export const classNameOf = (object: ApiObject): string | undefined => {
   const { storageClassName } = part(object, "spec");
   return (
-    annotationOf(object, annotations.classBeta) ?? (typeof storageClassName === "string" ? storageClassName : undefined)
+    annotationOf(object, bindingAnnotations.classBeta) ??
+    (typeof storageClassName === "string" ? storageClassName : undefined)
   );
 };
 

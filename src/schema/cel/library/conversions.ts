@@ -19,7 +19,7 @@ import {
   type Value,
 } from "../value.ts";
 import { asInt, asUint } from "./operators.ts";
-import { parseDuration, printDuration, printTimestamp, timestampFrom, withinTime } from "./time.ts";
+import { parseCelDuration, printCelDuration, printTimestamp, timestampFrom, withinTime } from "./time.ts";
 
 const { bool, int, uint, double, string, bytes, timestamp: timestampType, duration: durationType, dyn } = types;
 
@@ -134,12 +134,12 @@ export const conversions: Library = {
     fn([double], string, ([value]) => goFloat(Number(value))),
     fn([bytes], string, ([value]) => utf8(value)),
     fn([timestampType], string, ([value]) => printTimestamp(nanosOf(value))),
-    fn([durationType], string, ([value]) => printDuration(nanosOf(value))),
+    fn([durationType], string, ([value]) => printCelDuration(nanosOf(value))),
   ],
   bytes: [fn([bytes], bytes, identity), fn([string], bytes, ([value]) => Uint8Array.from(Buffer.from(text(value))))],
   duration: [
     fn([durationType], durationType, identity),
-    fn([string], durationType, ([value]) => duration(parseDuration(text(value)))),
+    fn([string], durationType, ([value]) => duration(parseCelDuration(text(value)))),
     fn([int], durationType, ([value]) => duration(wholeOf(value))),
   ],
   timestamp: [

@@ -5,7 +5,7 @@ import { goFloat, goQuote } from "../../go-text.ts";
 import { fn, integer, type Library, list, method, text } from "../functions.ts";
 import { listOf, types } from "../types.ts";
 import { CelFault, isList, isMap, isTagged, itemsOf, listFrom, numberOf, type Value } from "../value.ts";
-import { printDuration, printTimestamp } from "./time.ts";
+import { printCelDuration, printTimestamp } from "./time.ts";
 
 const { bool, int, string, dyn } = types;
 
@@ -92,7 +92,7 @@ function shown(value: Value): string {
     return `{${entries.sort().join(", ")}}`;
   }
   if (isTagged(value) && value.kind === "timestamp") return printTimestamp(value.nanos);
-  if (isTagged(value) && value.kind === "duration") return printDuration(value.nanos);
+  if (isTagged(value) && value.kind === "duration") return printCelDuration(value.nanos);
   if (isTagged(value) && value.kind === "type") return value.name;
   return String(numberOf(value) ?? value);
 }

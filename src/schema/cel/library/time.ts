@@ -21,7 +21,7 @@ const piece = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
 const fractionDigitsMax = 18;
 
 /** Go's time.ParseDuration. */
-export function parseDuration(value: string): bigint {
+export function parseCelDuration(value: string): bigint {
   const bad = new CelFault(`time: invalid duration ${JSON.stringify(value)}`);
   const [, sign = "", body = ""] = /^([-+]?)(.*)$/s.exec(value) ?? [];
   if (body === "0") return 0n;
@@ -41,7 +41,7 @@ export function parseDuration(value: string): bigint {
 }
 
 /** CEL prints seconds, however long: "5400s". */
-export function printDuration(nanos: bigint): string {
+export function printCelDuration(nanos: bigint): string {
   const size = nanos < 0n ? -nanos : nanos;
   const fraction = (size % second).toString().padStart(9, "0").replace(/0+$/, "");
   return `${nanos < 0n ? "-" : ""}${size / second}${fraction === "" ? "" : `.${fraction}`}s`;
