@@ -111,6 +111,9 @@ test("text is redacted as a whole, and what is no secret stays", () => {
     "sidecar image registry.example/snapkeep@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
     "Failed to create snapshot content with error cannot find default snapshot class for driver d: annotate one class",
     "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "image registry.example/snapkeep:1.2@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    'parameters:{key:"csi.storage.k8s.io/provisioner-secret-name" value:"creds"}',
+    "mounted 10.0.0.1:/export at /mnt, portal 10.0.0.2:3260,1 iqn.2026-11.example:disk-1",
     "see https://kubernetes.io/docs/concepts/storage#volume-snapshots, or mail a@example.com",
   ];
   for (const text of same) assert.equal(redactLog(text), text);

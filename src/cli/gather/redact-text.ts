@@ -17,6 +17,10 @@ const value = `(?:[|>][-+]?\\s{1,40})?(?:\\\\{1,4}"(?:(?!\\\\{1,4}")[\\s\\S]){0,
 
 type Pattern = readonly [pattern: RegExp, by: string];
 
+/** A map in a message of gRPC, as text, has its key before its value, and the whole may be quoted once more. */
+const quotedKey = (key: string): string =>
+  `key\\s{0,4}:\\s{0,4}\\\\{0,4}"${key}\\\\{0,4}"\\s{1,4}value\\s{0,4}:\\s{0,4}`;
+
 const patterns: readonly Pattern[] = [
   // Keys in PEM, however their lines are broken, prefixed or escaped. Of one that is cut off, all that follows.
   [
@@ -35,7 +39,13 @@ const patterns: readonly Pattern[] = [
   ],
   [/\b(Bearer|Basic|Negotiate|Digest|Token)\s{1,4}(?=\S*[0-9=._])[\w.~+/=-]{4,}/gi, `$1 ${redacted}`],
   [/\b(Bearer|Basic)\s{1,4}[\w.~+/=-]{8,}/gi, `$1 ${redacted}`],
-  [new RegExp(`(${name}${quote}\\s{0,40}(?::=|=>|[:=])\\s{0,40})${value}`, "gi"), `$1${redacted}`],
+  // Secrets of a request, whatever their keys are, and a secret's name among parameters.
+  [new RegExp(`(${name}\\s{0,4}:?\\s{0,4}[<{]\\s{0,4}${quotedKey('[^"\\\\]{0,200}')})${value}`, "gi"), `$1${redacted}`],
+  [new RegExp(`(${quotedKey(name)})${value}`, "gi"), `$1${redacted}`],
+  [new RegExp(`(<(?:[\\w-]{1,20}:)?${name}(?:\\s[^<>]{0,200})?>)[^<]{1,8000}(?=<)`, "gi"), `$1${redacted}`],
+  // iscsiadm says what to set before it says the value.
+  [new RegExp(`(${name}\\s{1,4}(?:-v|--value)[=\\s]\\s{0,4})${value}`, "gi"), `$1${redacted}`],
+  [new RegExp(`(${name}${quote}\\s{0,40}(?::=|=>|[:=]|%3[ad])\\s{0,40})${value}`, "gi"), `$1${redacted}`],
   [new RegExp(`(--?[\\w-]{0,40}${secretWord}[\\w-]{0,24}\\s{1,4})(?!-)${value}`, "gi"), `$1${redacted}`],
   // "password hunter2 was refused", "password is hunter2", "password for admin is hunter2"
   [
@@ -52,6 +62,13 @@ const patterns: readonly Pattern[] = [
   ],
 ];
 
+/** Too short to be looked for in values of objects. */
+const shortNames: readonly Pattern[] = [
+  [new RegExp(`((?<![\\w-])(?:--?key(?:=|\\s{1,4})(?!-)|pw\\s{0,4}[:=]\\s{0,4}))${value}`, "gi"), `$1${redacted}`],
+  // A user and a password before a host; an image has a digest there.
+  [/(?<![\w.:/@-])([\w.-]{1,64}:)[^\s"'<>@:/]{1,200}@(?!sha\d)(?=[\w[])/g, `$1${redacted}@`],
+];
+
 /** Lines of base64 alone, whatever their time stamp: the rest of a key whose beginning is cut off. */
 const loneLines: Pattern = [
   /^(\S{1,40}Z )?([ \t]*)(?![0-9a-f]+[ \t]*$)[A-Za-z0-9+/]{40,}={0,2}[ \t]*$/gm,
@@ -64,7 +81,7 @@ const without = (text: string, all: readonly Pattern[]): string =>
 /** A value of an object: a handle may be base64. */
 export const redactValue = (text: string): string => without(text, patterns);
 
-export const redactLog = (text: string): string => without(text, [...patterns, loneLines]);
+export const redactLog = (text: string): string => without(text, [...patterns, ...shortNames, loneLines]);
 
 const secretName = new RegExp(`^${name}$`, "i");
 /** Beside what the logs call a secret's name. */
