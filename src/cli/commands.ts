@@ -120,6 +120,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import("./commands/timeline.ts"),
   },
   {
+    name: "what-if",
+    summary: "Show what a deletion, a restore or a change would lead to, from a run of the controllers on a copy.",
+    kind: "tool",
+    load: () => import("./commands/what-if.ts"),
+  },
+  {
     name: "gather",
     summary: "Collect objects, logs and metrics of all components for support, without secret data.",
     kind: "tool",
