@@ -50,8 +50,7 @@ export function runningOf(copy: ClusterCopy, component: Component, nowMs: Millis
   const name = leaseNames[component.name](component.driver ?? "");
   const leases = copy.list("Lease", { fieldSelector: `metadata.name=${name}` });
   const lease = leases.toSorted((a, b) => renewedAt(b) - renewedAt(a))[0];
-  if (lease === undefined)
-    return runsInUp(copy) ? { component, state: "runs without lease" } : withoutLease(copy, component);
+  if (lease === undefined) return withoutLease(copy, component);
   const { namespace } = lease.metadata;
   const holder = holderOf(lease);
   const ref: Ref = { kind: "Lease", namespace, name };
