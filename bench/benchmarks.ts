@@ -49,6 +49,13 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     },
     load: () => import("./restores.bench.ts"),
   },
+  memory: {
+    about:
+      "where the memory of a driver's sidecars goes: joined, separate and upstream's, idle and with 2,000 snapshots",
+    needsPeers: false,
+    options: { "--objects=": "so many volumes, claims and contents", "--quick": "200, for a first look" },
+    load: () => import("./memory.bench.ts"),
+  },
   migration: {
     about: "audit and migrate of 10,000 objects on a real kube-apiserver: requests, time and memory of each command",
     needsPeers: false,

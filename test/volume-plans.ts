@@ -1,8 +1,8 @@
 /** Claims, classes, calls and views of the provisioner, in tests: an ordinary case, of which each test says what is different. */
+import type { KeptNode } from "../src/api/kept.ts";
 import { provisioning } from "../src/api/names.ts";
 import type {
   CSINode,
-  Node,
   ObjectMeta,
   PersistentVolumeClaim,
   ReferenceGrant,
@@ -99,7 +99,7 @@ export const aReadyContent = (
   aContent({ spec, metadata: { annotations }, status: { snapshotHandle: "s-1", readyToUse: true } });
 
 /** Two nodes in one zone each; the driver has registered its keys on both. */
-export const aNode = (name: string, labels: Readonly<Record<string, string>>): Node => ({
+export const aNode = (name: string, labels: Readonly<Record<string, string>>): KeptNode => ({
   apiVersion: "v1",
   kind: "Node",
   metadata: { name, uid: `uid-${name}`, resourceVersion: "1", labels },

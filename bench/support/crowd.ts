@@ -1,4 +1,6 @@
 /** A crowd of objects as users make them, and a cache of our own that sees them come, get done and go. */
+
+import type { KeptOf } from "../../src/api/kept.ts";
 import type { KindName } from "../../src/api/kinds.ts";
 import type { Draft, ObjectOf } from "../../src/api/types.ts";
 import { silent } from "../../src/base/log.ts";
@@ -14,7 +16,7 @@ export interface Crowd<K extends KindName> {
   /** Seconds from the first request to the last one gone. */
   removeAll(): Promise<number>;
   /** Shows each new state of each of them, until the returned function is called. */
-  onState(show: (object: ObjectOf<K>) => void): () => void;
+  onState(show: (object: KeptOf<K>) => void): () => void;
   close(): void;
 }
 
@@ -23,7 +25,7 @@ export interface CrowdOptions<K extends KindName> {
   readonly kind: K;
   readonly namespace: string;
   draftOf(name: string, index: number): Draft<ObjectOf<K>>;
-  isDone(object: ObjectOf<K>): boolean;
+  isDone(object: KeptOf<K>): boolean;
 }
 
 const prefix = "bench-";
@@ -42,13 +44,13 @@ export async function createCrowd<K extends KindName>(options: CrowdOptions<K>):
   let alive: readonly string[] = [];
   let made = 0;
 
-  const isOwn = ({ metadata }: ObjectOf<K>): boolean => metadata.name.startsWith(prefix);
-  const isDone = (object: ObjectOf<K>): boolean => isOwn(object) && options.isDone(object);
+  const isOwn = ({ metadata }: KeptOf<K>): boolean => metadata.name.startsWith(prefix);
+  const isDone = (object: KeptOf<K>): boolean => isOwn(object) && options.isDone(object);
   /** Looks at every change; a poll would cost the API server what is measured. Returns when each began to count. */
   const untilCount = (
     what: string,
     wanted: number,
-    counts: (object: ObjectOf<K>) => boolean,
+    counts: (object: KeptOf<K>) => boolean,
   ): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       const seen = new Set([...store.all()].filter(counts).map(({ metadata }) => metadata.name));

@@ -2,8 +2,9 @@
  * Caches that several controllers of one process read: one list, one watch and one copy of each object, however many look at them. Each
  * controller has a view with indexes and listeners of its own. The cache is there as long as somebody watches through a view of it.
  */
+import type { KeptOf } from "../api/kept.ts";
 import type { KindName } from "../api/kinds.ts";
-import { keyOf, type ObjectOf } from "../api/types.ts";
+import { keyOf } from "../api/types.ts";
 import type { Log } from "../base/log.ts";
 import { silent } from "../base/log.ts";
 import { controllerUnder } from "../base/world.ts";
@@ -71,7 +72,7 @@ interface Membership<K extends KindName> {
 
 function createView<K extends KindName, Index extends string>(
   kind: K,
-  indexes: ReturnType<typeof createIndexes<ObjectOf<K>, Index>>,
+  indexes: ReturnType<typeof createIndexes<KeptOf<K>, Index>>,
   log: Log,
   { join, leave }: Membership<K>,
 ): Store<K, Index> {

@@ -8,6 +8,7 @@
  *   cannot bring the object back;
  * - a deletion learnt from a reply has no version. There the uid is remembered until list or watch have confirmed it.
  */
+import { type KeptOf, keptOf } from "../api/kept.ts";
 import type { KindName } from "../api/kinds.ts";
 import type { ObjectMeta, ObjectOf } from "../api/types.ts";
 import { keyOf } from "../api/types.ts";
@@ -34,7 +35,7 @@ export type Seen<K extends KindName> =
   | { readonly kind: "gone"; readonly object: ObjectOf<K> };
 
 /** Called after the store changed. Absent before: new. Absent after: gone. A new incarnation is a going and a coming. */
-export type Listener<K extends KindName> = (before: ObjectOf<K> | undefined, after: ObjectOf<K> | undefined) => void;
+export type Listener<K extends KindName> = (before: KeptOf<K> | undefined, after: KeptOf<K> | undefined) => void;
 
 export interface Store<K extends KindName, Index extends string = string> {
   readonly kind: K;
@@ -43,12 +44,12 @@ export interface Store<K extends KindName, Index extends string = string> {
   isSynced(): boolean;
   /** Resolves when `isSynced` becomes true. */
   readonly whenSynced: Promise<void>;
-  get(key: Key): ObjectOf<K> | undefined;
-  all(): IterableIterator<ObjectOf<K>>;
+  get(key: Key): KeptOf<K> | undefined;
+  all(): IterableIterator<KeptOf<K>>;
   keysBy(index: Index, value: string): readonly Key[];
-  by(index: Index, value: string): readonly ObjectOf<K>[];
+  by(index: Index, value: string): readonly KeptOf<K>[];
   /** Any of those that `by` returns. */
-  oneBy(index: Index, value: string): ObjectOf<K> | undefined;
+  oneBy(index: Index, value: string): KeptOf<K> | undefined;
   /** Takes in the reply to a write; false when it is old news. */
   applyReply(object: ObjectOf<K>): boolean;
   /** Takes in that this incarnation is gone: the reply to a delete that removed it, or "not found". */
@@ -64,8 +65,8 @@ export interface Store<K extends KindName, Index extends string = string> {
 interface Change<K extends KindName> {
   readonly kind: K;
   readonly log: Log;
-  readonly before: ObjectOf<K> | undefined;
-  readonly after: ObjectOf<K> | undefined;
+  readonly before: KeptOf<K> | undefined;
+  readonly after: KeptOf<K> | undefined;
 }
 
 /** One object that a listener chokes on must not end the watch for all others. */
@@ -84,7 +85,7 @@ export function tellListeners<K extends KindName>(
 }
 
 export interface StoreOptions<K extends KindName, Index extends string = string> {
-  readonly indexes?: Readonly<Record<Index, Indexer<ObjectOf<K>>>> | undefined;
+  readonly indexes?: Readonly<Record<Index, Indexer<KeptOf<K>>>> | undefined;
   readonly log?: Log | undefined;
   /** What is kept of an object; absent: all of it. Must keep the metadata. */
   readonly transform?: ((object: ObjectOf<K>) => ObjectOf<K>) | undefined;
@@ -94,18 +95,18 @@ export function createStore<K extends KindName, Index extends string = never>(
   kind: K,
   { indexes: indexers, log = silent, transform = (object) => object }: StoreOptions<K, Index> = {},
 ): Store<K, Index> {
-  const objects = new Map<Key, ObjectOf<K>>();
+  const objects = new Map<Key, KeptOf<K>>();
   const goneUids = new Map<Key, string>();
-  const indexes = createIndexes<ObjectOf<K>, Index>(indexers, log);
+  const indexes = createIndexes<KeptOf<K>, Index>(indexers, log);
   const listeners = new Set<Listener<K>>();
   const sync = Promise.withResolvers<void>();
   let floor: string | undefined;
   let synced = false;
 
-  const notify = (before: ObjectOf<K> | undefined, after: ObjectOf<K> | undefined): void =>
+  const notify = (before: KeptOf<K> | undefined, after: KeptOf<K> | undefined): void =>
     tellListeners(listeners, { kind, log, before, after });
 
-  const put = (key: Key, after: ObjectOf<K>): void => {
+  const put = (key: Key, after: KeptOf<K>): void => {
     const before = objects.get(key);
     objects.set(key, after);
     goneUids.delete(key);
@@ -116,7 +117,7 @@ export function createStore<K extends KindName, Index extends string = never>(
     } else notify(before, after);
   };
 
-  const remove = (key: Key, before: ObjectOf<K>): void => {
+  const remove = (key: Key, before: KeptOf<K>): void => {
     objects.delete(key);
     indexes.change(key, before, undefined);
     notify(before, undefined);
@@ -131,7 +132,7 @@ export function createStore<K extends KindName, Index extends string = never>(
   const applyReply = (object: ObjectOf<K>): boolean => {
     const key = keyOf(object);
     if (isOverdue(key, object.metadata)) return false;
-    put(key, transform(withoutManagedFields(object)));
+    put(key, keptOf<K>(transform(withoutManagedFields(object))));
     return true;
   };
 

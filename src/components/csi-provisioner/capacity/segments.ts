@@ -2,7 +2,8 @@
  * The topology segments of the driver: each once, as long as a node has it. Kept beside the caches of nodes, because a cluster has
  * thousands of them and each change of one would have all of them read again.
  */
-import type { CSINode, Node } from "../../../api/types.ts";
+import type { KeptNode } from "../../../api/kept.ts";
+import type { CSINode } from "../../../api/types.ts";
 import { type Key, keyIn } from "../../../base/brand.ts";
 import { type Segments, segmentsOn } from "../driver/topology.ts";
 import { segmentText } from "./key.ts";
@@ -34,7 +35,7 @@ export function fixedSegments(nodeName: string, segments: Segments): SegmentList
 /** `changed` is told of each segment that comes or goes. */
 export function createSegments(
   driver: string,
-  { nodes, csiNodes }: { readonly nodes: NodeCache<Node>; readonly csiNodes: NodeCache<CSINode> },
+  { nodes, csiNodes }: { readonly nodes: NodeCache<KeptNode>; readonly csiNodes: NodeCache<CSINode> },
   changed: (text: string) => void,
 ): SegmentList {
   const byText = new Map<string, { readonly segments: Segments; readonly nodes: Set<string> }>();
@@ -65,7 +66,7 @@ export function createSegments(
     if (text !== undefined && segments !== undefined) enter(name, text, segments);
     if (before !== undefined) leave(name, before);
   };
-  const lookAt = (before: Node | CSINode | undefined, after: Node | CSINode | undefined): void => {
+  const lookAt = (before: KeptNode | CSINode | undefined, after: KeptNode | CSINode | undefined): void => {
     const changedNode = after ?? before;
     if (changedNode !== undefined) look(changedNode.metadata.name);
   };

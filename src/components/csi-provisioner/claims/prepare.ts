@@ -1,6 +1,7 @@
 /** Turns a claim, its class and its source into the CreateVolume call that is to be sent, or says why there is none. */
+import type { KeptNode } from "../../../api/kept.ts";
 import type { CodedMessage } from "../../../api/plan.ts";
-import type { CSINode, Node, PersistentVolumeClaim, StorageClass } from "../../../api/types.ts";
+import type { CSINode, PersistentVolumeClaim, StorageClass } from "../../../api/types.ts";
 import { type ErrorCode, withCode } from "../../../errors/codes.ts";
 import type { CloneSource, RestoreSource, SourceViolation } from "../../../rules/restore-rules.ts";
 import type { AccessMode, CreateVolumeCall, VolumeCapability } from "../driver/call.ts";
@@ -25,7 +26,7 @@ export interface Wanted {
   readonly attributes?: AttributesClass | undefined;
   readonly driver: DriverFacts;
   readonly options: ProvisionerOptions;
-  readonly nodes: readonly Node[];
+  readonly nodes: readonly KeptNode[];
   readonly csiNodes: readonly CSINode[];
 }
 

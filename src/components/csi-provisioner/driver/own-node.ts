@@ -1,5 +1,6 @@
 /** The node of a provisioner that runs on every node, for volumes that only one node reaches. */
-import type { CSINode, Node, PersistentVolume } from "../../../api/types.ts";
+import type { KeptNode } from "../../../api/kept.ts";
+import type { CSINode, PersistentVolume } from "../../../api/types.ts";
 import { type NodeSelector, nodeMatches } from "../../../rules/node-affinity.ts";
 import type { Segments } from "./topology.ts";
 
@@ -15,7 +16,7 @@ export interface OwnNode {
 export const nodesAround = (
   driver: string,
   { name, segments = {} }: OwnNode,
-): { nodes: Node[]; csiNodes: CSINode[] } => {
+): { nodes: KeptNode[]; csiNodes: CSINode[] } => {
   const metadata = { name, uid: name, resourceVersion: "0" };
   const drivers = [{ name: driver, nodeID: name, topologyKeys: Object.keys(segments) }];
   return {

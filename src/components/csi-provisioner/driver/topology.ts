@@ -3,7 +3,8 @@
  * labels of Node objects. With a selected node (WaitForFirstConsumer) its topology is preferred; otherwise the order is turned by the
  * claim's name, so that the claims of a StatefulSet spread.
  */
-import type { CSINode, Node, StorageClass } from "../../../api/types.ts";
+import type { KeptNode } from "../../../api/kept.ts";
+import type { CSINode, StorageClass } from "../../../api/types.ts";
 import { fnv1a } from "../../../base/fnv.ts";
 
 export type Segments = Readonly<Record<string, string>>;
@@ -13,7 +14,7 @@ export interface TopologyInput {
   readonly claimName: string;
   readonly selectedNode: string | undefined;
   readonly storageClass: Pick<StorageClass, "allowedTopologies">;
-  readonly nodes: readonly Node[];
+  readonly nodes: readonly KeptNode[];
   readonly csiNodes: readonly CSINode[];
   readonly strict: boolean;
   readonly immediate: boolean;
@@ -66,7 +67,11 @@ const registrationOn = (driver: string, csiNode: CSINode | undefined) =>
   csiNode?.spec.drivers.find(({ name }) => name === driver);
 
 /** Where a node with the driver is; empty: the driver has no topology. Undefined: the node has no driver, or lacks a label. */
-export function segmentsOn(driver: string, node: Node | undefined, csiNode: CSINode | undefined): Segments | undefined {
+export function segmentsOn(
+  driver: string,
+  node: KeptNode | undefined,
+  csiNode: CSINode | undefined,
+): Segments | undefined {
   const registration = registrationOn(driver, csiNode);
   return registration === undefined || node === undefined
     ? undefined
@@ -83,7 +88,7 @@ function segmentsOfNode({ driver, nodes, csiNodes }: TopologyInput, name: string
 }
 
 /** Undefined when a label is missing. */
-function segmentsBy(keys: readonly string[], { metadata }: Node): Segments | undefined {
+function segmentsBy(keys: readonly string[], { metadata }: KeptNode): Segments | undefined {
   const entries = keys.map((key) => [key, metadata.labels?.[key]] as const);
   return entries.every((entry): entry is readonly [string, string] => entry[1] !== undefined)
     ? Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,7 +1,7 @@
 /** What a decision about a volume that a claim wants needs, from the caches, in one synchronous step. */
+import type { KeptNode } from "../../../api/kept.ts";
 import type {
   CSINode,
-  Node,
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
@@ -66,7 +66,7 @@ export interface VolumeFacts {
   readonly classes?: readonly StorageClass[] | undefined;
   readonly driver: DriverFacts;
   readonly options: ProvisionerOptions;
-  readonly nodes: readonly Node[];
+  readonly nodes: readonly KeptNode[];
   readonly csiNodes: readonly CSINode[];
   /** What this process writes into volumeAttributes. */
   readonly identity: string;
@@ -93,7 +93,7 @@ export interface VolumeStores {
   readonly PersistentVolumeClaim: Cache<PersistentVolumeClaim, "volume">;
   readonly PersistentVolume: Cache<PersistentVolume, "handle">;
   readonly StorageClass: Cache<StorageClass>;
-  readonly Node?: Cache<Node> | undefined;
+  readonly Node?: Cache<KeptNode> | undefined;
   readonly CSINode?: Cache<CSINode> | undefined;
 }
 
