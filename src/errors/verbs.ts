@@ -42,4 +42,9 @@ export const verbErrorRows = {
     why: "Without the feature gate CrossNamespaceVolumeDataSource a claim that names a snapshot of another namespace is stored without that namespace, and would wait for a snapshot of its own.",
     fix: "turn the feature gate CrossNamespaceVolumeDataSource on in kube-apiserver, or use a VolumeSnapshotLink: docs/guides/cross-namespace.md",
   },
+  "SNAP-879": {
+    title: "A group cannot be restored",
+    why: "A claim is created for every member of the group, or none. The message says what stands in the way.",
+    fix: "wait until the group is ready, or restore single members by their names",
+  },
 } as const satisfies Record<string, ErrorRow>;

@@ -11,6 +11,7 @@ import { connected } from "../connected.ts";
 import { planRestore, type RestorePlan, type RestoreWishes } from "../verbs/claim-draft.ts";
 import { createAndWait, type VerbContext } from "../verbs/create.ts";
 import { missing, outputFlag, verbFlags, waitFlag } from "../verbs/flags.ts";
+import { restoreGroup } from "../verbs/group-restore.ts";
 import { lookAtRestored } from "../verbs/looks.ts";
 import { kubectlName, placeOf } from "../verbs/names.ts";
 import { readRestore } from "../verbs/read.ts";
@@ -20,7 +21,11 @@ const flags = {
   to: text({
     default: "",
     example: "restored",
-    help: "Name of the claim to create, or NAMESPACE/NAME for one in another namespace.",
+    help: "Name of the claim to create, or NAMESPACE/NAME for one in another namespace. For a group: the namespace; empty is that of the group.",
+  }),
+  nameTemplate: text({
+    default: "{claim}-{group}",
+    help: "For a group: names of the claims to create, with {claim}, {group} and {snapshot} of each member.",
   }),
   storageClass: text({
     default: "",
@@ -55,12 +60,17 @@ export const command = defineCommand({
       does: "Into another namespace, with the grant that it needs",
       line: "snapkeep restore monday -n team --to=staging/restored --create-grant",
     },
+    { does: "Every member of a group: a claim each, or none", line: "snapkeep restore vgs/monday --wait" },
     {
       does: "The manifest, to keep or to change",
       line: "snapkeep restore monday --to=restored --dry-run=client -o yaml",
     },
   ],
   check: ({ to, size }, words) => {
+    if (groupNameIn(words[0]) !== undefined)
+      return size === "" && !to.includes("/")
+        ? undefined
+        : "for a group give --to=NAMESPACE, and no --size: each claim is as large as its member";
     if (to === "" || placeOf(to, "any").name === "" || placeOf(to, "any").namespace === "")
       return "name the claim to create with --to; for example --to=restored";
     return (
@@ -72,6 +82,12 @@ export const command = defineCommand({
     connected("snapkeep-restore", input, { kinds: [] }, async (api, target) => {
       const { options, signal } = input;
       const namespace = options.namespace || target.namespace;
+      const group = groupNameIn(input.positionals[0]);
+      if (group !== undefined) {
+        const { to, ...rest } = options;
+        const of = { ...rest, from: { namespace, name: group }, toNamespace: to || namespace };
+        return restoreGroup(of, options, { ...input, api });
+      }
       const name = (input.positionals[0] ?? "").replace(/^(vs|volumesnapshots?)\//, "");
       const wishes: RestoreWishes = { ...options, from: { namespace, name }, to: placeOf(options.to, namespace) };
       const decision = planRestore(await readRestore(api, wishes, signal), wishes);
@@ -83,6 +99,8 @@ export const command = defineCommand({
       return createAndWait("PersistentVolumeClaim", decision.claim, lookAtRestored, options, context);
     }),
 });
+
+const groupNameIn = (word = ""): string | undefined => /^(?:vgs|volumegroupsnapshots?)\/(.+)$/.exec(word)?.[1];
 
 interface GrantOptions {
   readonly createGrant: boolean;

@@ -24,9 +24,9 @@ export async function printWritten(
   done: string,
   { output, dryRun }: Printed,
 ): Promise<void> {
-  const name = kubectlName(object.kind as KindName, object.metadata.name ?? "");
-  if (output === "text") return void out.write(printableLine(`${name} ${done}${dryRunTexts[dryRun]}`));
-  if (output === "name") return void out.write(printableLine(name));
+  const name = (): string => kubectlName(object.kind as KindName, object.metadata.name ?? "");
+  if (output === "text") return void out.write(printableLine(`${name()} ${done}${dryRunTexts[dryRun]}`));
+  if (output === "name") return void out.write(printableLine(name()));
   if (output === "json") return void out.write(`${print(object, 2)}\n`);
   const { stringify } = await import("yaml");
   out.write(`---\n${stringify(object, { aliasDuplicateObjects: false })}`);
