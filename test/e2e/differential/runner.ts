@@ -2,7 +2,7 @@
 import { Agent, request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { createApiServer, type User } from "../../../src/apiserver/index.ts";
+import { createApiServer, type User, volumeBinder } from "../../../src/apiserver/index.ts";
 import { readAll } from "../../../src/base/http.ts";
 import { isObject, type JsonValue, parse } from "../../../src/base/json.ts";
 import { realWorld } from "../../../src/base/world.ts";
@@ -52,6 +52,8 @@ function embeddedSide(featureGates: Readonly<Record<string, boolean>>): Side & {
   const server = createApiServer({
     world: realWorld,
     featureGates,
+    // The real side has kube-controller-manager.
+    plugins: [volumeBinder],
     authenticate: ({ headers }) => {
       const person = headers.person as Person | undefined;
       return person === undefined
