@@ -48,7 +48,9 @@ export function createServedPart(options: ServedPartOptions): ServedPart {
     try {
       const why = await missing(signal);
       const isServed = why === undefined;
-      if (isServed !== served) log.info(isServed ? "kinds are served" : "kinds are not usable", why ? { why } : {});
+      // Served from the start on is what is expected.
+      if (isServed !== served && (why !== undefined || served === false))
+        log.info(isServed ? "kinds are served" : "kinds are not usable", why ? { why } : {});
       return isServed;
     } catch (reason) {
       log.debug("cannot find out whether kinds are served", { reason: Fault.from(reason).message });

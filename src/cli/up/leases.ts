@@ -1,6 +1,6 @@
 /** A Lease for each component of the process, held as in a cluster: `explain`, `status` and `gather` see by it who runs. */
 import { hostname } from "node:os";
-import type { Log } from "../../base/log.ts";
+import { silent } from "../../base/log.ts";
 import { uuid, type World } from "../../base/world.ts";
 import type { KubeApi } from "../../kube/api.ts";
 import { lead } from "../../kube/lease.ts";
@@ -14,7 +14,6 @@ const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs:
 interface LeaseContext {
   readonly api: KubeApi;
   readonly world: World;
-  readonly log: Log;
   readonly signal: AbortSignal;
 }
 
@@ -24,7 +23,8 @@ export async function holdLeases(components: readonly Component[], context: Leas
   const names = components.flatMap(({ leaseName }) => (leaseName === undefined ? [] : [leaseName]));
   await Promise.all(
     names.map(async (name) => {
-      const options = { ...context, ...times, namespace, name, identity };
+      // That a process leads itself is no news.
+      const options = { ...context, ...times, log: silent, namespace, name, identity };
       while (!context.signal.aborted) await lead(options, ({ signal }) => abortOf(signal));
     }),
   );

@@ -151,7 +151,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     throw reason;
   });
   const running = components.flatMap((component) => [component.watch?.(signal), component.run(signal)]);
-  const held = holdLeases(components, { api: client, world, log, signal });
+  const held = holdLeases(components, { api: client, world, signal });
   return {
     api,
     client,
