@@ -28,7 +28,7 @@ test("deleting a snapshot names the data that is lost and the call that deletes 
   const { client, whatIf, asked, ref, content } = await readySnapshot(t);
   const { code, said } = await whatIf("delete", "vs/monday");
   assert.equal(code, 1, said);
-  assert.match(said, /^delete VolumeSnapshot default\/monday: \d objects?, 1 driver call, 1 piece of data is lost\n/);
+  assert.match(said, /^delete VolumeSnapshot default\/monday: \d objects?, 1 driver call, 1 piece of data\nis lost\n/);
   assert.match(said, /^Calls to the driver\n {2}DeleteSnapshot "snapshot-/m);
   assert.deepEqual(
     asked.filter((request) => !request.startsWith("GET ")),

@@ -100,7 +100,7 @@ function snapshotMoments(copy: ClusterCopy, snapshot: VolumeSnapshot): readonly 
       (claim): Told => ({
         code: "restored",
         atMs: createdMs(claim),
-        says: `restored by PersistentVolumeClaim ${claim.metadata.name}`,
+        says: `restore asked by PersistentVolumeClaim ${claim.metadata.name}`,
         object: refOf(claim),
         from: "metadata.creationTimestamp",
       }),

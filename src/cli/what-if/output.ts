@@ -29,7 +29,12 @@ export function answerText({ asked, refused, effect, blocks, isAtRest, notRead }
   const section = (title: string, lines: readonly string[]): readonly string[] =>
     lines.length === 0 ? [] : ["", title, ...lines.flatMap((line) => folded(line, width))];
   return [
-    `${asked}: ${refused === undefined ? (nothing ? "nothing changes" : summary(effect, blocks)) : "the API server would refuse it"}`,
+    ...wrapped(
+      printable(
+        `${asked}: ${refused === undefined ? (nothing ? "nothing changes" : summary(effect, blocks)) : "the API server would refuse it"}`,
+      ),
+      width,
+    ),
     ...(refused === undefined ? [] : folded(refused, width)),
     ...section("Data that nobody can get back", lost.map(lostText)),
     ...section(
