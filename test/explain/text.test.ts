@@ -35,6 +35,17 @@ test("no sentence is said twice: neither along the chain nor as a step", async (
   }
 });
 
+test("what is being deleted shows since when, and by which finalizers it is held", async () => {
+  const each = stuckCases.find(({ given }) => given === "a deletion that the driver refuses");
+  assert.ok(each !== undefined);
+  const found = await answerTo(each);
+  assert.ok(found !== undefined);
+  assert.match(
+    explanationText(found, Date.parse(now), 200).replace(/\s+/g, " "),
+    /Seen: VolumeSnapshot team\/monday: deletionTimestamp 2026-03-01T11:45:00Z, finalizers snapshot\.storage\.kubernetes\.io\/volumesnapshot-as-source-protection, /,
+  );
+});
+
 const guide = readFileSync(resolve(import.meta.dirname, "../../docs/guides/explain.md"), "utf8");
 
 test("the guide names the thread of each known defect", () => {

@@ -11,7 +11,7 @@ import type { Actor } from "../../api/reasons.ts";
 import type { Millis } from "../../base/brand.ts";
 import { type Cause, causeRowOf, isOuterCause } from "./causes.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
-import { type Finding, isSame, type Step } from "./finding.ts";
+import { type Finding, isSame, type Step, textOf } from "./finding.ts";
 import { judged } from "./judge.ts";
 import { findClaim } from "./of-claim.ts";
 import { findContent } from "./of-content.ts";
@@ -98,7 +98,7 @@ function chainFrom(copy: ClusterCopy, ref: Ref, nowMs: Millis): readonly Finding
     if (found === undefined) break;
     // A link that is as it should be explains nothing: the one before it is the last.
     if (chain.length > 0 && found.cause === "NothingWrong") break;
-    const finding = withoutGuess(copy, found);
+    const finding = withHolders(copy, withoutGuess(copy, found));
     chain.push(finding);
     at = wrongOnes.has(finding.cause)
       ? undefined
@@ -108,6 +108,15 @@ function chainFrom(copy: ClusterCopy, ref: Ref, nowMs: Millis): readonly Finding
     if (finding.cause === "NotReadable") break;
   }
   return chain;
+}
+
+/** Who keeps an object that is being deleted is seen in its finalizers. */
+function withHolders(copy: ClusterCopy, finding: Finding): Finding {
+  const { kind, namespace, name } = finding.object;
+  const { deletionTimestamp, finalizers = [] } = copy.get(kind, namespace, name)?.metadata ?? {};
+  if (deletionTimestamp === undefined || finalizers.length === 0) return finding;
+  const holders = `${textOf(finding.object)}: deletionTimestamp ${deletionTimestamp}, finalizers ${finalizers.join(", ")}`;
+  return { ...finding, evidence: [...finding.evidence, holders] };
 }
 
 /** What cannot be seen cannot be said to be missing. */
