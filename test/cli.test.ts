@@ -51,10 +51,10 @@ test("a closed output pipe is not a failure", async () => {
 
 test("the exit code of the demo is 0 if every step succeeded, and its last line names the failed step", async () => {
   const { code, out, error } = await started("up", "--exit", "--fault=DeleteVolume=Internal*1000");
-  assert.deepEqual([code, out.match(/✓/g)?.length], [1, 5], `${out}${error}`);
+  assert.deepEqual([code, out.match(/✓/g)?.length], [1, 6], `${out}${error}`);
   assert.match(out, /✗ everything is deleted and nothing is left: .*DeleteVolume fails because --fault says so/);
   const whole = await started("up", "--exit");
-  assert.deepEqual([whole.code, whole.out.match(/✓/g)?.length], [0, 6], `${whole.out}${whole.error}`);
+  assert.deepEqual([whole.code, whole.out.match(/✓/g)?.length], [0, 7], `${whole.out}${whole.error}`);
 });
 
 const controller = (...argv: string[]): Promise<Ended> =>

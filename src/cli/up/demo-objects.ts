@@ -11,6 +11,10 @@ export const namespace = "default";
 export const names = { claim: "data", snapshot: "monday", restored: "restored", file: "notes.txt" } as const;
 export const claimRef = { kind: "PersistentVolumeClaim", namespace, name: names.claim } as const;
 export const restoredRef = { ...claimRef, name: names.restored } as const;
+export const groupRef = { kind: "VolumeGroupSnapshot", namespace, name: "both" } as const;
+/** What the group's selector looks for. */
+const groupLabels = { app: "demo" } as const;
+export const inGroup = { type: "merge", body: { metadata: { labels: groupLabels } } } as const;
 export const snapshotRef = { kind: "VolumeSnapshot", namespace, name: names.snapshot } as const;
 
 type ClaimSpec = NonNullable<PersistentVolumeClaim["spec"]>;
@@ -26,6 +30,11 @@ export const manifests = {
     "VolumeSnapshot",
     { name: names.snapshot },
     { spec: { source: { persistentVolumeClaimName: names.claim } } },
+  ),
+  group: draftOf(
+    "VolumeGroupSnapshot",
+    { name: groupRef.name },
+    { spec: { source: { selector: { matchLabels: groupLabels } } } },
   ),
   restored: claimOf(names.restored, {
     dataSource: { apiGroup: kindRows.VolumeSnapshot.group, kind: "VolumeSnapshot", name: names.snapshot },

@@ -1,6 +1,6 @@
 /**
  * Demonstrates a snapshot: writes a file to the volume of a claim, takes a snapshot, overwrites the file, checks the snapshot's content,
- * restores the snapshot into a new claim, checks the file there, and deletes everything. Each step prints its result or its error.
+ * restores the snapshot into a new claim, checks the file there, takes a group of both volumes, and deletes everything. Each step prints its result or its error.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ import type { Writer } from "../../runtime/command.ts";
 import {
   claimRef,
   createClaim,
+  groupRef,
+  inGroup,
   manifests,
   names,
   namespace,
@@ -41,6 +43,7 @@ const steps: readonly Step[] = [
   { says: "the file in the volume is overwritten", run: overwrite },
   { says: "the snapshot still holds the first words", run: lookInside },
   { says: "a new claim, restored from the snapshot, has the first words again", run: restore, standsOut: true },
+  { says: "a group snapshot has a member of each of the two volumes", run: takeGroup },
   { says: "everything is deleted and nothing is left", run: leaveNothing },
 ];
 
@@ -107,6 +110,25 @@ async function restore(guide: Guide): Promise<readonly string[]> {
   return [`PersistentVolumeClaim ${namespace}/${restoredRef.name} → volume ${name}`, `${file} reads: ${text}`];
 }
 
+async function takeGroup(guide: Guide): Promise<readonly string[]> {
+  const { client } = guide.stack;
+  for (const ref of [claimRef, restoredRef]) await client.patch(ref, inGroup);
+  const { metadata, ...group } = manifests.group;
+  await client.create("VolumeGroupSnapshot", { ...group, metadata: { namespace, ...metadata } });
+  const named = `VolumeGroupSnapshot ${namespace}/${groupRef.name}`;
+  await until(guide, groupRef, `${named} was not ready`, ({ status }) => status?.readyToUse === true);
+  const members = await membersOfGroup(guide);
+  if (members.length !== 2) throw new Fault("DataLoss", `${named} has ${members.length} members, expected 2`);
+  return members.map(
+    ({ metadata: { name }, spec }) => `${spec.source.persistentVolumeClaimName} → VolumeSnapshot ${name}`,
+  );
+}
+
+const membersOfGroup = async ({ stack: { client } }: Guide): Promise<readonly VolumeSnapshot[]> =>
+  (await client.list("VolumeSnapshot", { namespace })).objects.filter(
+    ({ status }) => status?.volumeGroupSnapshotName === groupRef.name,
+  );
+
 async function firstWordsIn(path: string): Promise<string> {
   const text = await readFile(path, "utf8");
   if (text !== first)
@@ -117,6 +139,9 @@ async function firstWordsIn(path: string): Promise<string> {
 async function leaveNothing(guide: Guide): Promise<readonly string[]> {
   const { client, driver } = guide.stack;
   const volumes = await client.list("PersistentVolume");
+  const members = await membersOfGroup(guide);
+  await client.delete(groupRef);
+  for (const { metadata } of members) await untilGone(guide, { ...snapshotRef, name: metadata.name });
   const refs = [snapshotRef, claimRef, restoredRef];
   for (const ref of refs) await client.delete(ref);
   // The provisioner deletes the volumes of the claims.
@@ -126,5 +151,5 @@ async function leaveNothing(guide: Guide): Promise<readonly string[]> {
     [...driver.storage.volumes.all(), ...driver.storage.snapshots.all()].length +
     (await client.list("VolumeSnapshotContent")).objects.length;
   if (left > 0) throw new Fault("FailedPrecondition", `${left} volumes, snapshots or contents are left`);
-  return ["no VolumeSnapshot, no content, no volume, no file"];
+  return ["no VolumeSnapshot, no group, no content, no volume, no file"];
 }
