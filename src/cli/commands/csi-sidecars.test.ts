@@ -168,7 +168,7 @@ test("a right that one controller lacks does not stop the other, and the page of
   };
   const { page, snapshot, claim, said } = await startBoth(t, {
     answer: ({ path }) =>
-      isGranted || !path.includes("/volumesnapshotcontents")
+      isGranted || !path.includes("/volumesnapshotclasses")
         ? undefined
         : { status: 403, headers: { "content-type": "application/json" }, body: JSON.stringify(forbidden) },
   });
