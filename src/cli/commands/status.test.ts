@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parse } from "yaml";
 import { createClaim, createSnapshot, driver, startHarness } from "../../../test/command-harness.ts";
 import { draftOf } from "../../api/builders.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { microTime } from "../../base/time.ts";
 import { realWorld } from "../../base/world.ts";
+import { installationOf } from "../deploy.ts";
+import { isWorkload, planFor } from "../install/selection.ts";
 
 type Client = Awaited<ReturnType<typeof startHarness>>["client"];
 
@@ -115,4 +119,37 @@ test("it writes nothing, lists each kind once and has no escape sequence", async
   assert.ok(lists.length > 8, lists.join("\n"));
   assert.deepEqual(lists.toSorted(), [...new Set(lists)].toSorted());
   assert.ok(!said().includes("\u001b"));
+});
+
+test("an installation whose pods are not ready does not work, in the words of install --check", async (t) => {
+  const { client, start } = await startHarness(t);
+  await createClaim(client);
+  await allLead(client);
+  const plan = planFor(["snapshot-controller"], installationOf("1.2.3", { namespace: "snapkeep" }));
+  await client.create("Namespace", draftOf("Namespace", { name: "snapkeep" }, {}));
+  for (const workload of plan.objects.filter(isWorkload))
+    await client.applyPath(
+      `/apis/apps/v1/namespaces/snapkeep/deployments/${workload.metadata.name}`,
+      workload as unknown as JsonObject,
+      { fieldManager: "tester" },
+    );
+  const { code, said } = start("status");
+  assert.equal(await code, 1, said());
+  assert.match(
+    said(),
+    /^Does not work\n {2}Deployment snapkeep\/snapshot-controller: not seen by its controller yet\n {2}Lease /m,
+  );
+});
+
+test("-o wide cuts nothing and says when leases were renewed, -o yaml is what JSON is", async (t) => {
+  const { client, start } = await startHarness(t);
+  await createClaim(client);
+  await allLead(client);
+  const printed = async (output: string): Promise<string> => {
+    const { code, said } = start("status", "-o", output);
+    assert.equal(await code, 0, said());
+    return said();
+  };
+  assert.match(await printed("wide"), /^ {2}snapshot-controller +controller-0 \(lease renewed \d+s ago\)$/m);
+  assert.equal(parse(await printed("yaml")).verdict, JSON.parse(await printed("json")).verdict);
 });

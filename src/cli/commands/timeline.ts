@@ -18,6 +18,7 @@ const kinds = ["VolumeSnapshot", "VolumeSnapshotContent", "PersistentVolumeClaim
 
 export const command = defineCommand({
   takes: "KIND/NAME",
+  completes: { vs: "VolumeSnapshot", vsc: "VolumeSnapshotContent", pvc: "PersistentVolumeClaim" },
   flags: {
     ...kubeFlags,
     namespace: text({ short: "n", default: "", help: "Namespace of the object. Empty: that of the context." }),

@@ -1,6 +1,6 @@
 /** What one object waits for, as its controller decides it: a link of the chain. */
 
-import { kindRows } from "../../api/kinds.ts";
+import { type KindName, kindRows } from "../../api/kinds.ts";
 import type { Ref } from "../../api/plan.ts";
 import type { Actor } from "../../api/reasons.ts";
 import type { KubeObject } from "../../api/types.ts";
@@ -32,6 +32,17 @@ export interface Step {
 }
 
 export const textOf = ({ kind, namespace, name }: Ref): string => `${kind} ${keyIn(namespace, name)}`;
+/** As tools print it in JSON. */
+export const refJson = ({ kind, namespace, name }: Ref) => ({
+  kind,
+  ...(namespace === undefined ? {} : { namespace }),
+  name,
+});
+export const refTo = ({ kind, metadata: { namespace, name } }: KubeObject): Ref => ({
+  kind: kind as KindName,
+  namespace,
+  name,
+});
 export const isSame = (a: Ref, b: Ref): boolean =>
   a.kind === b.kind && keyIn(a.namespace, a.name) === keyIn(b.namespace, b.name);
 /** As a shell takes it for one word: others have chosen the names, and people copy the commands. */

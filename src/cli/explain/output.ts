@@ -1,6 +1,5 @@
 /** An explanation in words for a person, and as JSON for a program. docs/reference/explanation.schema.json describes the JSON. */
 import { stringify } from "yaml";
-import type { Ref } from "../../api/plan.ts";
 import type { Millis } from "../../base/brand.ts";
 import { printableLine } from "../../base/printable.ts";
 import { rfc3339 } from "../../base/time.ts";
@@ -8,7 +7,7 @@ import { helpWidth, wrapped } from "../../runtime/help.ts";
 import { ageText } from "./age.ts";
 import { causeRowOf } from "./causes.ts";
 import type { Explanation } from "./explain.ts";
-import { textOf } from "./finding.ts";
+import { refJson, textOf } from "./finding.ts";
 import { makerOf, type RunningComponent } from "./running.ts";
 
 const actors = {
@@ -141,7 +140,6 @@ function runningText(running: RunningComponent, nowMs: Millis): string {
     .join(", ");
 }
 
-const refJson = ({ kind, namespace, name }: Ref) => ({ kind, ...(namespace === undefined ? {} : { namespace }), name });
 const dateJson = (ms: Millis | undefined) => (ms === undefined ? {} : { since: rfc3339(ms) });
 
 /** The names and meanings of these members stay; others may be added. The schema stands in schema.ts. */

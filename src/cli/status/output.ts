@@ -8,7 +8,7 @@ import { printable } from "../../base/printable.ts";
 import { rfc3339 } from "../../base/time.ts";
 import { wrapped } from "../../runtime/help.ts";
 import { ageOf, ageText } from "../explain/age.ts";
-import { textOf } from "../explain/finding.ts";
+import { refJson, textOf } from "../explain/finding.ts";
 import type { ComponentView, StatusView, WaitingView } from "./view.ts";
 
 export interface Screen {
@@ -229,7 +229,6 @@ const cut = (line: string, { width }: Screen): string =>
   width === undefined || line.length <= width ? line : `${line.slice(0, width - 1)}…`;
 
 const dated = (ms: Millis | undefined): string | undefined => (ms === undefined ? undefined : rfc3339(ms));
-const refJson = ({ kind, namespace, name }: Ref) => ({ kind, namespace, name });
 
 /** The names and meanings of these members stay; others may be added. */
 export const statusJson = (view: StatusView) => ({

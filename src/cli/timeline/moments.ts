@@ -11,16 +11,10 @@ import type { Millis } from "../../base/brand.ts";
 import { millisOf } from "../../base/time.ts";
 import { contentNameOf } from "../../rules/snapshot-source.ts";
 import type { ClusterCopy } from "../explain/cluster-copy.ts";
-import { createdMs, deletedMs } from "../explain/finding.ts";
+import { createdMs, deletedMs, refTo } from "../explain/finding.ts";
 import { eventsAbout } from "../explain/outer.ts";
 import type { Moment } from "./view.ts";
 import { writtenAt } from "./written-at.ts";
-
-const refOf = ({ kind, metadata: { namespace, name } }: KubeObject): Ref => ({
-  kind: kind as Ref["kind"],
-  namespace,
-  name,
-});
 
 /** Undefined where no date is known: a moment that nobody has noted is left out. */
 type Told = Omit<Moment, "atMs"> & { readonly atMs: Millis | undefined };
@@ -85,7 +79,7 @@ const contentOf = (copy: ClusterCopy, snapshot: VolumeSnapshot): VolumeSnapshotC
   );
 
 function snapshotMoments(copy: ClusterCopy, snapshot: VolumeSnapshot): readonly (Told | undefined)[] {
-  const object = refOf(snapshot);
+  const object = refTo(snapshot);
   const { namespace, name } = snapshot.metadata;
   const restored = copy
     .list("PersistentVolumeClaim", { namespace })
@@ -101,7 +95,7 @@ function snapshotMoments(copy: ClusterCopy, snapshot: VolumeSnapshot): readonly 
         code: "restored",
         atMs: createdMs(claim),
         says: `restore asked by PersistentVolumeClaim ${claim.metadata.name}`,
-        object: refOf(claim),
+        object: refTo(claim),
         from: "metadata.creationTimestamp",
       }),
     ),
@@ -128,7 +122,7 @@ const firstSeen = ({ firstTimestamp, eventTime, metadata }: Event): Millis | und
   millisOf(String(firstTimestamp ?? eventTime ?? metadata.creationTimestamp ?? ""));
 
 function contentMoments(content: VolumeSnapshotContent): readonly (Told | undefined)[] {
-  const object = refOf(content);
+  const object = refTo(content);
   const { status = {}, spec } = content;
   const takenNs = status.creationTime;
   return [
@@ -172,7 +166,7 @@ function contentMoments(content: VolumeSnapshotContent): readonly (Told | undefi
 }
 
 function claimMoments(copy: ClusterCopy, claim: PersistentVolumeClaim): readonly (Told | undefined)[] {
-  const object = refOf(claim);
+  const object = refTo(claim);
   const volume = claim.spec?.volumeName ? copy.get("PersistentVolume", undefined, claim.spec.volumeName) : undefined;
   const isBound = claim.status?.phase === "Bound";
   return [
@@ -183,7 +177,7 @@ function claimMoments(copy: ClusterCopy, claim: PersistentVolumeClaim): readonly
           code: "volumeCreated",
           atMs: createdMs(volume),
           says: `volume ${volume.metadata.name} created`,
-          object: refOf(volume),
+          object: refTo(volume),
           from: "metadata.creationTimestamp",
           side: "driver",
         },
@@ -215,6 +209,6 @@ const failures = (copy: ClusterCopy, object: KubeObject): readonly Told[] =>
       code: "failed",
       atMs: firstSeen(event),
       says: `${event.reason}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ""}: ${event.message}`,
-      object: refOf(object),
+      object: refTo(object),
       from: `event ${event.reason}`,
     }));

@@ -1,11 +1,10 @@
 /** A timeline in words, and as JSON. docs/guides/timeline.md describes the JSON. */
-import type { Ref } from "../../api/plan.ts";
 import type { Millis } from "../../base/brand.ts";
 import { printable } from "../../base/printable.ts";
 import { rfc3339 } from "../../base/time.ts";
 import { wrapped } from "../../runtime/help.ts";
 import { ageText } from "../explain/age.ts";
-import { textOf } from "../explain/finding.ts";
+import { refJson, textOf } from "../explain/finding.ts";
 import { lengthOf } from "./timeline.ts";
 import type { Blocked, Moment, Timeline } from "./view.ts";
 
@@ -55,8 +54,6 @@ function folded(start: string, says: string, width: number): readonly string[] {
   const [line = "", ...others] = wrapped(printable(says), width - start.length);
   return [start + line, ...others.map((other) => " ".repeat(start.length) + other)];
 }
-
-const refJson = ({ kind, namespace, name }: Ref) => ({ kind, namespace, name });
 
 /** The names and meanings of these members stay; others may be added. */
 export const timelineJson = ({ object, nowMs, moments, spans, totals, blocked, notRead }: Timeline) => ({

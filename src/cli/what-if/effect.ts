@@ -1,8 +1,10 @@
 /** What a change does, as the difference of two rests: with it and without it. Pure. */
+
 import type { KindName } from "../../api/kinds.ts";
 import type { Ref } from "../../api/plan.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import { equal, isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { refTo } from "../explain/finding.ts";
 import type { DriverCall } from "./driver.ts";
 import type { Prediction } from "./predict.ts";
 
@@ -56,20 +58,15 @@ export function effectBetween({ before, without, after }: Prediction): Effect {
 const idOf = (object: KubeObject): string => `${object.kind} ${keyOf(object)}`;
 const byId = (objects: readonly KubeObject[]): ReadonlyMap<string, KubeObject> =>
   new Map(objects.filter(({ kind }) => kind !== "Pod").map((object) => [idOf(object), object]));
-const refOf = ({ kind, metadata: { namespace, name } }: KubeObject): Ref => ({
-  kind: kind as KindName,
-  namespace,
-  name,
-});
 const isTerminating = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
 
 function touchedBy(plain: KubeObject | undefined, changed: KubeObject | undefined): readonly Touched[] {
   if (plain === undefined)
-    return changed === undefined ? [] : [{ object: refOf(changed), what: "created", fields: [] }];
-  if (changed === undefined) return [{ object: refOf(plain), what: "deleted", fields: [] }];
+    return changed === undefined ? [] : [{ object: refTo(changed), what: "created", fields: [] }];
+  if (changed === undefined) return [{ object: refTo(plain), what: "deleted", fields: [] }];
   const fields = differing(withoutDates(plain), withoutDates(changed), "");
-  if (isTerminating(changed) && !isTerminating(plain)) return [{ object: refOf(changed), what: "terminating", fields }];
-  return fields.length === 0 ? [] : [{ object: refOf(changed), what: "changed", fields }];
+  if (isTerminating(changed) && !isTerminating(plain)) return [{ object: refTo(changed), what: "terminating", fields }];
+  return fields.length === 0 ? [] : [{ object: refTo(changed), what: "changed", fields }];
 }
 
 const date = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
@@ -150,14 +147,14 @@ function handlesIn(objects: readonly KubeObject[]): readonly Lost[] {
           driver: spec?.driver ?? "",
           handle,
           what: "snapshot",
-          known: [refOf(object), ...user("VolumeSnapshot", spec?.volumeSnapshotRef)],
+          known: [refTo(object), ...user("VolumeSnapshot", spec?.volumeSnapshotRef)],
         },
       ];
     }
     if (object.kind !== "PersistentVolume" || spec?.csi === undefined) return [];
     const { driver, volumeHandle: handle } = spec.csi;
     return [
-      { driver, handle, what: "volume", known: [refOf(object), ...user("PersistentVolumeClaim", spec.claimRef)] },
+      { driver, handle, what: "volume", known: [refTo(object), ...user("PersistentVolumeClaim", spec.claimRef)] },
     ];
   });
 }

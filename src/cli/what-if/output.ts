@@ -1,8 +1,7 @@
 /** An effect in words, and as JSON. docs/guides/what-if.md describes the JSON. */
-import type { Ref } from "../../api/plan.ts";
 import { printable } from "../../base/printable.ts";
 import { wrapped } from "../../runtime/help.ts";
-import { textOf } from "../explain/finding.ts";
+import { refJson, textOf } from "../explain/finding.ts";
 import type { Block } from "./blocks.ts";
 import type { DriverCall } from "./driver.ts";
 import type { Effect, Lost, Touched } from "./effect.ts";
@@ -76,8 +75,6 @@ const lostText = ({ what, handle, driver, known }: Lost): string =>
   `${what} "${handle}" of driver ${driver}${known.length === 0 ? "" : ` (${known.map(textOf).join(", ")})`}`;
 const callText = ({ driver, method, subject, source }: DriverCall): string =>
   `${method} "${subject}"${source === undefined ? "" : ` from "${source}"`} of driver ${driver}`;
-
-const refJson = ({ kind, namespace, name }: Ref) => ({ kind, namespace, name });
 
 /** The names and meanings of these members stay; others may be added. */
 export const answerJson = ({ asked, refused, effect, blocks, isAtRest, notRead }: WhatIfAnswer) => ({
