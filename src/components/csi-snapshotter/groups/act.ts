@@ -23,12 +23,12 @@ export const createGroupSend =
         };
       }
       case "get": {
-        const { handle, snapshotHandles, members } = call;
+        const { handle, snapshotHandles, members, volumes } = call;
         const { groupSnapshot } = await csi.group.getVolumeGroupSnapshot(
           { groupSnapshotId: handle, snapshotIds: [...snapshotHandles], secrets },
           { signal },
         );
-        return { kind: "taken", group: groupInfoFrom(groupSnapshot, { kind: "members", members }, nowNs) };
+        return { kind: "taken", group: groupInfoFrom(groupSnapshot, { kind: "members", members, volumes }, nowNs) };
       }
       case "delete":
         await csi.group.deleteVolumeGroupSnapshot(

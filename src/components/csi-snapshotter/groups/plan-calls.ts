@@ -24,6 +24,7 @@ export type GroupCall =
       readonly handle: string;
       readonly snapshotHandles: readonly string[];
       readonly members: readonly VolumeSnapshotInfo[];
+      readonly volumes: readonly string[] | undefined;
     })
   | (WithSecret & { readonly method: "delete"; readonly handle: string; readonly snapshotHandles: readonly string[] });
 
@@ -101,7 +102,14 @@ export function getGroupCall(facts: GroupFacts): PreparedGroupCall {
   const snapshotHandles = snapshotHandlesOf(content);
   return {
     kind: "call",
-    call: { method: "get", handle, snapshotHandles, members: membersOf(content), secret: secretIn(found) },
+    call: {
+      method: "get",
+      handle,
+      snapshotHandles,
+      members: membersOf(content),
+      volumes: source.kind === "volumes" ? source.handles : undefined,
+      secret: secretIn(found),
+    },
   };
 }
 

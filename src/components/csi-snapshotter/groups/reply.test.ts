@@ -58,6 +58,20 @@ for (const [what, answer, expected, mismatch] of rows)
       );
   });
 
+test("what was stored of an odd answer stays odd, whatever is answered later", () => {
+  const half: Expected = {
+    ...members,
+    members: members.kind === "members" ? members.members.slice(1) : [],
+    volumes: ["a", "b"],
+  };
+  for (const answer of [[one("b")], []])
+    assert.match(groupInfoFrom(group(answer), half, nowNs).mismatch ?? "", /no snapshot of volume "a"/);
+  assert.equal(
+    groupInfoFrom(group([one("a"), one("b")]), { ...members, volumes: ["a", "b"] } as Expected, nowNs).ready,
+    true,
+  );
+});
+
 test("a group is ready only when each member is", () => {
   const half = groupInfoFrom(group([one("a"), one("b", "s-b", { readyToUse: false })]), volumes, nowNs);
   assert.equal(half.ready, false);

@@ -21,7 +21,12 @@ export type GroupAnswer = { readonly kind: "taken"; readonly group: GroupInfo } 
 /** Which snapshots the answer must have: one of each volume, or those that are known already. */
 export type Expected =
   | { readonly kind: "volumes"; readonly handles: readonly string[] }
-  | { readonly kind: "members"; readonly members: readonly VolumeSnapshotInfo[] };
+  | {
+      readonly kind: "members";
+      readonly members: readonly VolumeSnapshotInfo[];
+      /** The volumes of a group that was taken here: what was stored of an odd answer stays odd. */
+      readonly volumes?: readonly string[] | undefined;
+    };
 
 export function groupInfoFrom(group: VolumeGroupSnapshot | undefined, expected: Expected, nowNs: bigint): GroupInfo {
   if (group === undefined) throw malformed("it holds no group snapshot");
@@ -40,7 +45,8 @@ export function groupInfoFrom(group: VolumeGroupSnapshot | undefined, expected: 
     ? "a snapshot in the answer has no snapshot_id"
     : expected.kind === "volumes"
       ? volumesMismatch(expected.handles, answered)
-      : membersMismatch(expected.members, answered);
+      : (membersMismatch(expected.members, answered) ??
+        (expected.volumes === undefined ? undefined : volumesMismatch(expected.volumes, members)));
   const when = snapshotInfoAs("", { ...group, sizeBytes: 0n }, nowNs).creationTimeNs;
   const ready = group.readyToUse && members.every(({ readyToUse }) => readyToUse !== false) && mismatch === undefined;
   return { handle: group.groupSnapshotId, ready, creationTimeNs: when, members, mismatch };
