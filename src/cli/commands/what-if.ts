@@ -77,7 +77,7 @@ export const command = defineCommand({
           "NotFound",
           `there is no ${textOf(change.ref)}, or you may not read it; give --namespace of the object`,
         );
-      const prediction = await predict(objects, change, world.now());
+      const prediction = await predict(objects, change, world.now(), signal);
       const effect = effectBetween(prediction);
       const { refused, after } = prediction;
       const blocks = refused === undefined ? await blocksOf(effect, after, signal) : [];

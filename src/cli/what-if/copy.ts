@@ -7,6 +7,7 @@ import { provisioning } from "../../api/names.ts";
 import { type KubeObject, keyOf } from "../../api/types.ts";
 import { type ApiObject, createApiServer, type Handler, volumeBinder } from "../../apiserver/index.ts";
 import type { Millis } from "../../base/brand.ts";
+import { Fault } from "../../base/fault.ts";
 import { limits } from "../../base/limits.ts";
 import { silent } from "../../base/log.ts";
 import { start as startCsiProvisioner } from "../../components/csi-provisioner/start.ts";
@@ -46,11 +47,13 @@ const collectionOf = (kind: KindName): string => {
 export interface CopyOptions {
   readonly world: VirtualWorld;
   readonly objects: readonly KubeObject[];
+  /** Ends `rest` early, with a fault. */
+  readonly signal?: AbortSignal | undefined;
   /** Every request of a component goes through it. */
   readonly around?: ((handler: Handler) => Handler) | undefined;
 }
 
-export function createCopy({ world, objects, around = (handler) => handler }: CopyOptions): RunningCopy {
+export function createCopy({ world, objects, signal, around = (handler) => handler }: CopyOptions): RunningCopy {
   const server = createApiServer({
     world,
     definitions,
@@ -117,6 +120,7 @@ export function createCopy({ world, objects, around = (handler) => handler }: Co
       act();
       const startedAt = world.elapsed();
       while (world.elapsed() - actedAt < forMs) {
+        if (signal?.aborted === true) throw new Fault("Cancelled", "stopped");
         if (world.elapsed() - startedAt > restlessMsMax) return false;
         await world.advance(Math.min(lookEveryMs, forMs));
       }

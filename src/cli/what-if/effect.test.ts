@@ -14,7 +14,7 @@ import {
 import type { KubeObject } from "../../api/types.ts";
 import type { DriverCall } from "./driver.ts";
 import { effectBetween } from "./effect.ts";
-import type { Rest } from "./predict.ts";
+import { predict, type Rest } from "./predict.ts";
 import { splitBy } from "./related.ts";
 
 const asStored = (objects: readonly ClusterObject[]) => objects as unknown as readonly KubeObject[];
@@ -91,4 +91,10 @@ test("of a cluster only what a change can reach is run: along sources, contents,
   assert.deepEqual(related("PersistentVolume", "pv-1"), all);
   assert.deepEqual(related("VolumeSnapshotClass", "fast"), all);
   assert.deepEqual(related("Namespace", "far"), ["VolumeSnapshot"]);
+});
+
+test("a run of the copy ends when its caller stops", async () => {
+  const objects = asStored([monday, itsContent, dataClaim(), volume()]);
+  const change = { kind: "delete", ref: { kind: "VolumeSnapshot", namespace: "team", name: "monday" } } as const;
+  await assert.rejects(predict(objects, change, 0, AbortSignal.abort()), { code: "Cancelled" });
 });

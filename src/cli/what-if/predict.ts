@@ -48,17 +48,27 @@ export const copiedKinds = [
   "Pod",
 ] as const satisfies readonly KindName[];
 
-export async function predict(before: readonly KubeObject[], change: Change, nowMs: Millis): Promise<Prediction> {
+export async function predict(
+  before: readonly KubeObject[],
+  change: Change,
+  nowMs: Millis,
+  signal: AbortSignal,
+): Promise<Prediction> {
   const split = splitBy(before, change);
-  const without = await restOf(split, undefined, nowMs);
-  const after = await restOf(split, change, nowMs);
+  const without = await restOf(split, undefined, nowMs, signal);
+  const after = await restOf(split, change, nowMs, signal);
   return { before, without: without.rest, after: after.rest, refused: after.refused };
 }
 
 /** Objects that the change cannot reach are left as they are. */
-export async function restOf({ related: objects, others }: Split, change: Change | undefined, nowMs: Millis) {
+export async function restOf(
+  { related: objects, others }: Split,
+  change: Change | undefined,
+  nowMs: Millis,
+  signal?: AbortSignal,
+) {
   const world = createVirtualWorld(1, nowMs);
-  const copy = createCopy({ world, objects });
+  const copy = createCopy({ world, objects, signal });
   const calls: DriverCall[] = [];
   try {
     const refused = change === undefined ? undefined : await world.run(refusalOf(copy.client, change));
