@@ -70,6 +70,35 @@ describe("snapkeep status", () => {
     assert.deepEqual(found[0].capabilities, ["snapshots"]);
   });
 
+  test("a snapshot has all its steps in its timeline, and its deletion leads to what was said before", async () => {
+    await aBoundClaim(suite.fixtures, "lived");
+    await suite.take("lived", "lived", suite.classes.delete);
+    await suite.untilReady("lived");
+    const run = async (...argv: readonly string[]) => {
+      const { code, said } = startCommand(...argv, `--kubeconfig=${place.kubeconfig}`, "-o=json");
+      return { code: await code, found: JSON.parse(said.out) };
+    };
+    const { found } = await run("timeline", "vs/lived");
+    assert.deepEqual(found.moments.map(({ code }: { code: string }) => code).toSorted(), [
+      "contentCreated",
+      "ready",
+      "reported",
+      "requested",
+      "taken",
+    ]);
+    const before = await suite.handles();
+    const told = await run("what-if", "delete", "vs/lived");
+    assert.equal(told.code, 1);
+    assert.deepEqual(await suite.handles(), before);
+    await suite.remove("lived");
+    const left = await suite.handles();
+    assert.deepEqual(
+      told.found.lost.map(({ handle }: { handle: string }) => handle),
+      before.filter((handle) => !left.includes(handle)),
+    );
+    assert.deepEqual(told.found.blocks, []);
+  });
+
   test("a snapshot that a user asks for wrongly needs a person, and in other namespaces nothing does", async () => {
     const { plane, connection } = place;
     if (plane === undefined) assert.fail();
