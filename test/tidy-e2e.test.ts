@@ -29,6 +29,8 @@ test("no harness writes a role of its own for a component: what a test writes be
     'test/e2e/access.test.ts: ["create"]',
     // The harness itself: a token without a role may do nothing.
     'test/e2e/control-plane.test.ts: ["list"]',
+    // A user of `snapkeep explain` who may look at snapshots alone.
+    'test/e2e/explain/stage.ts: ["get", "list"]',
     // A user of `snapkeep gather` with one namespace.
     'test/e2e/gather.test.ts: ["get", "list"]',
     // Owners of shares: the Secret that they lend to the driver, and the permission to use a share.
