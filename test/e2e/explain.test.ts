@@ -103,7 +103,6 @@ describe("explain on a real control plane", () => {
     for (const [component, program, release] of [
       ["snapshot-controller", "external-snapshotter", "8.6.0"],
       ["csi-snapshotter", "external-snapshotter", "8.6.0"],
-      ["csi-provisioner", "external-provisioner", "5.3.0"],
     ] as const)
       assert.ok(
         runs.some((run) => run.component === component && run.program === program && run.release === release),

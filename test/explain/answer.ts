@@ -3,7 +3,7 @@ import type { KindName } from "../../src/api/kinds.ts";
 import type { Ref } from "../../src/api/plan.ts";
 import type { KubeObject } from "../../src/api/types.ts";
 import { keyIn } from "../../src/base/brand.ts";
-import { type Answer, type ClusterReader, decideBy, readerOf } from "../../src/cli/explain/cluster-copy.ts";
+import { type Answer, type ClusterReader, decideBy, readerOf, type Want } from "../../src/cli/explain/cluster-copy.ts";
 import { type Explanation, explain } from "../../src/cli/explain/explain.ts";
 import { claimCases } from "./cases/claims.ts";
 import { deletionCases } from "./cases/deletions.ts";
@@ -28,12 +28,12 @@ export const refText = ({ kind, namespace, name }: Ref): string => `${kind} ${ke
 function readerFor(
   { unreadable = [], unserved = [] }: StuckCase,
   objects: readonly ClusterObject[],
-  asked: (kind: string) => unknown,
+  asked: (kind: string, want: Want) => unknown,
 ): ClusterReader {
   const reader = readerOf(objects as unknown as readonly KubeObject[]);
   return {
     read: async (want, signal): Promise<Answer> => {
-      asked(want.kind);
+      asked(want.kind, want);
       if (unserved.includes(want.kind)) return { kind: "unserved" };
       return unreadable.includes(want.kind) ? { kind: "unreadable", why: "forbidden" } : reader.read(want, signal);
     },
@@ -45,7 +45,7 @@ export const objectsOf = ({ objects, gone }: StuckCase): readonly ClusterObject[
 export const answerTo = (
   each: StuckCase,
   objects: readonly ClusterObject[] = objectsOf(each),
-  asked: (kind: string) => unknown = () => undefined,
+  asked: (kind: string, want: Want) => unknown = () => undefined,
 ): Promise<Explanation | undefined> =>
   decideBy(
     readerFor(each, objects, asked),

@@ -1,6 +1,7 @@
 /** `explain` on the cases: the right first cause, the object on which it lies, who has to act, and what to type. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Want } from "../../src/cli/explain/cluster-copy.ts";
 import { answerTo, firstCases, isRight, objectsOf, refText, stuckCases } from "./answer.ts";
 import { harmIn } from "./harm.ts";
 import type { StuckCase } from "./stuck-case.ts";
@@ -33,6 +34,18 @@ async function assertScore(cases: readonly StuckCase[]): Promise<void> {
   assert.ok(right.length / answers.length >= 57 / 60, `${right.length} of ${answers.length} are right`);
   assert.deepEqual(harms, []);
 }
+
+test("pods of all namespaces are listed only where a component has no lease", async () => {
+  for (const each of stuckCases) {
+    const lists: Want[] = [];
+    await answerTo(each, objectsOf(each), (kind, want) => {
+      if (kind === "Pod" && want.name === undefined && want.namespace === undefined) lists.push(want);
+    });
+    const found = await answerTo(each);
+    const hasLease = found?.running.every(({ lease }) => lease !== undefined) ?? true;
+    if (hasLease) assert.deepEqual(lists, [], each.given);
+  }
+});
 
 const going = { deletionTimestamp: "2026-03-01T11:00:00Z" };
 const taken = { status: { snapshotHandle: "snap-77" }, spec: { volumeSnapshotRef: { name: "monday" } } };

@@ -45,6 +45,9 @@ export interface ClusterCopy {
   gaps(): readonly Gap[];
 }
 
+/** What a list gives before it has been read: it says nothing of the cluster, so nothing more should be asked because of it. */
+export const unread: readonly never[] = [];
+
 const idOf = ({ kind, namespace = "", name = "", fieldSelector = "" }: Want): string =>
   [kind, namespace, name, fieldSelector].join("\n");
 
@@ -81,7 +84,8 @@ function copyOf(answers: ReadonlyMap<string, Answer>, wanted: Map<string, Want>)
     const answer = answers.get(id);
     if (answer === undefined) wanted.set(id, want);
     else if (answer.kind !== "objects") gaps.set(id, { want, answer });
-    return answer?.kind === "objects" ? answer.objects : [];
+    if (answer === undefined) return unread;
+    return answer.kind === "objects" ? answer.objects : [];
   };
   return {
     get: <K extends KindName>(kind: K, namespace: string | undefined, name: string) =>

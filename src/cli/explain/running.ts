@@ -8,7 +8,7 @@ import type { Millis } from "../../base/brand.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { memberAt } from "../../rules/pod-specs.ts";
 import { isOfUp } from "../install/up-cluster.ts";
-import type { ClusterCopy } from "./cluster-copy.ts";
+import { type ClusterCopy, unread } from "./cluster-copy.ts";
 
 export type ComponentName = "snapshot-controller" | "csi-snapshotter" | "csi-provisioner" | "shared-resource";
 
@@ -49,6 +49,7 @@ const leaseNames: Readonly<Record<ComponentName, (driver: string) => string>> = 
 export function runningOf(copy: ClusterCopy, component: Component, nowMs: Millis): RunningComponent {
   const name = leaseNames[component.name](component.driver ?? "");
   const leases = copy.list("Lease", { fieldSelector: `metadata.name=${name}` });
+  if (leases === unread) return { component, state: "unknown" };
   const lease = leases.toSorted((a, b) => renewedAt(b) - renewedAt(a))[0];
   if (lease === undefined) return withoutLease(copy, component);
   const { namespace } = lease.metadata;
