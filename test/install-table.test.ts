@@ -4,6 +4,7 @@ import { realWorld, type World } from "../src/base/world.ts";
 import { startHarness } from "./command-harness.ts";
 import { crdStates, migrateRows, playCrdState, playMigrateRow } from "./install-crds.ts";
 import { whilePodsAreReady } from "./install-pods.ts";
+import { olderClusterRow } from "./install-policies.ts";
 import type { InstallSession } from "./install-states.ts";
 import { installRows, playInstallRow } from "./install-table.ts";
 
@@ -27,7 +28,7 @@ async function session(t: TestContext, definitions?: readonly CrdDraft[]): Promi
   };
 }
 
-for (const row of installRows)
+for (const row of [...installRows, olderClusterRow])
   test(`${row.command}: the cluster ${row.cluster}`, async (t) => playInstallRow(row, await session(t), "row"));
 
 for (const state of crdStates)

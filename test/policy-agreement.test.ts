@@ -1,8 +1,9 @@
 /** The admission policies, evaluated by the project's own CEL, say the same as the webhook. test/e2e/admission-policies.test.ts asks the real server. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { admissionPolicies, policyRows } from "../src/rules/admission-policies.ts";
+import { admissionPolicies } from "../src/rules/admission-policies.ts";
 import { kindRules } from "../src/rules/kind-rules.ts";
+import { policyRows } from "../src/rules/policy-rows.ts";
 import { classRules, contentRules, snapshotRules } from "../src/rules/snapshot-rules.ts";
 import { admissionPairs } from "./admission-pairs.ts";
 import { policyVerdict, webhookJudgement } from "./policy-verdict.ts";

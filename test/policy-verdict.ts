@@ -1,6 +1,6 @@
 /** What admission policies say of pairs, by the project's own CEL, and how it differs from what the webhook says. */
 import assert from "node:assert/strict";
-import { isObject, type JsonObject, print } from "../src/base/json.ts";
+import { type JsonObject, print } from "../src/base/json.ts";
 import { admissionPolicies, policyName } from "../src/rules/admission-policies.ts";
 import { untypedValueOf } from "../src/schema/cel/data.ts";
 import { compileSource } from "../src/schema/cel/source.ts";
@@ -26,7 +26,9 @@ export interface Judgement {
   readonly warned: readonly string[];
 }
 
-const variableTypes = new Map(["object", "oldObject", "variables"].map((name) => [name, types.dyn] as const));
+const variableTypes = new Map(
+  ["object", "oldObject", "request", "params", "variables"].map((name) => [name, types.dyn] as const),
+);
 const programs = new Map<string, (values: Readonly<Record<string, Value>>) => Value>();
 function evaluate(expression: string, values: Readonly<Record<string, Value>>): Value {
   let program = programs.get(expression);
@@ -57,8 +59,26 @@ function lazily({ variables }: PolicySpec, values: Readonly<Record<string, Value
   return all;
 }
 
-function failures(spec: PolicySpec, { before, after }: AdmissionPair): readonly string[] {
-  const values = { object: untypedValueOf(after), oldObject: before === undefined ? null : untypedValueOf(before) };
+/** What an expression may look at. */
+export interface PolicyInput {
+  readonly object: JsonObject;
+  readonly oldObject?: JsonObject | undefined;
+  readonly request?: JsonObject;
+  readonly params?: JsonObject;
+}
+
+/** The messages of the validations that fail, in their order. */
+export function policyFailures(
+  policy: JsonObject,
+  { object, oldObject, request, params }: PolicyInput,
+): readonly string[] {
+  const spec = policy.spec as unknown as PolicySpec;
+  const values = {
+    object: untypedValueOf(object),
+    oldObject: untypedValueOf(oldObject ?? null),
+    request: untypedValueOf(request ?? {}),
+    params: untypedValueOf(params ?? null),
+  };
   if (!spec.matchConditions.every(({ expression }) => evaluate(expression, values) === true)) return [];
   const all = { ...values, variables: lazily(spec, values) };
   return spec.validations
@@ -66,25 +86,20 @@ function failures(spec: PolicySpec, { before, after }: AdmissionPair): readonly 
     .map(({ messageExpression }) => String(evaluate(messageExpression, all)));
 }
 
-const specOf = (kind: AdmissionPair["kind"], isWarning: boolean): PolicySpec => {
-  const found = admissionPolicies(["Deny"]).find(({ kind: policyKind, metadata }) => {
-    const name = isObject(metadata) ? String(metadata.name) : "";
-    const isOfKind = name.split(/[.-]/)[0] === policyName(kind).split(".")[0];
-    return policyKind === "ValidatingAdmissionPolicy" && isOfKind && name.includes("-broken-before") === isWarning;
-  });
-  return found?.spec as unknown as PolicySpec;
-};
-const specs = Object.fromEntries(
-  (["VolumeSnapshot", "VolumeSnapshotContent"] as const).map((kind) => [
-    kind,
-    { refusing: specOf(kind, false), warning: specOf(kind, true) },
-  ]),
-) as Readonly<Record<AdmissionPair["kind"], { readonly refusing: PolicySpec; readonly warning: PolicySpec }>>;
+const policies = new Map(
+  admissionPolicies(["Deny"])
+    .filter(({ kind }) => kind === "ValidatingAdmissionPolicy")
+    .map((policy) => [String((policy.metadata as JsonObject).name), policy]),
+);
+const policyNamed = (name: string): JsonObject => policies.get(name) ?? assert.fail(name);
 
-export const policyVerdict = (pair: AdmissionPair): Judgement => ({
-  refused: failures(specs[pair.kind].refusing, pair)[0],
-  warned: failures(specs[pair.kind].warning, pair),
-});
+export function policyVerdict({ kind, before, after }: AdmissionPair): Judgement {
+  const [name, input] = [policyName(kind), { object: after, oldObject: before }];
+  return {
+    refused: policyFailures(policyNamed(name), input)[0],
+    warned: policyFailures(policyNamed(name.replace(".", "-broken-before.")), input),
+  };
+}
 
 /** The same of the webhook, which the API server asks on the same condition: an update that leaves the spec alone is not judged. */
 export function webhookJudgement(pair: AdmissionPair): Judgement & { readonly rules: number } {

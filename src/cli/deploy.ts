@@ -59,9 +59,15 @@ function baseFolders(installation: Installation): readonly Entry[] {
     ),
     ...folder(
       policiesFolder,
-      [{ path: "policies.yaml", objects: policyObjects() }],
+      [{ path: "policies.yaml", objects: policyObjects(installation.namespace) }],
       {},
       "The rules for snapshots without a webhook, for Kubernetes 1.30 or newer. They need nothing else.",
+    ),
+    ...folder(
+      `${policiesFolder}-shares`,
+      [{ path: "policies.yaml", objects: policyObjects(installation.namespace, ["shares"]) }],
+      {},
+      "The rules for shares without a webhook. They read the ConfigMaps of the allow-lists in the namespace that paramRef names.",
     ),
     ...componentRows.flatMap((row) => [
       ...folder(row.name, manifestFiles(row, installation), {}, row.summary),

@@ -9,7 +9,7 @@ import { allSidecarRows, componentRows } from "../api/manifests/rows.ts";
 import { reasonRows } from "../api/reasons.ts";
 import { faults } from "../base/fault.ts";
 import { errorCodes, errorRows, remedyOf } from "../errors/codes.ts";
-import { policyRows } from "../rules/admission-policies.ts";
+import { policyRows } from "../rules/policy-rows.ts";
 import type { CommandModule, CommandRow } from "../runtime/command.ts";
 import { exitCodes, signalCodes } from "../runtime/exit-codes.ts";
 import { dashed } from "../runtime/flags.ts";
@@ -133,7 +133,7 @@ const policiesPage = (): string =>
   page(
     "Admission policies",
     "The rules of admission, and the ValidatingAdmissionPolicy that has each; `snapkeep admission-policies --print` writes the policies, generated from the same rows as the webhook. They need Kubernetes 1.30 or newer.",
-    "A policy refuses with status 422 and the reason Invalid; the webhook refuses VolumeSnapshots, VolumeSnapshotContents and VolumeSnapshotClasses with status 400. Of several broken rules a policy names the first, the webhook all. Otherwise the messages are the same, after the name of the policy; only a value that is long, or not plain text, is called *another text*. A rule that the stored object broke already does not refuse an update: the policy whose name ends in `-broken-before` warns of it.",
+    "A policy refuses with status 422 and the reason Invalid; the webhook refuses VolumeSnapshots, VolumeSnapshotContents and VolumeSnapshotClasses with status 400. The policies of shares refuse with 403, as the webhook does; where the ConfigMap of an allow-list is missing, they refuse every share of its kind. Of several broken rules, or volumes, a policy names the first, the webhook all. Otherwise the messages are the same, after the name of the policy; only a value that is long, or not plain text, is called *another text*. A rule that the stored object broke already does not refuse an update: the policy whose name ends in `-broken-before` warns of it.",
     table(
       ["code", "kind", "field", "policy", "why there is none"],
       policyRows.map(({ code: name, kind, field, policy, why }) => [

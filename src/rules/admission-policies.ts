@@ -5,15 +5,18 @@
 import { type KindName, kindRows } from "../api/kinds.ts";
 import { onlyIfChanged, snapshotMembers } from "../api/manifests/webhook-configurations.ts";
 import type { JsonObject } from "../base/json.ts";
-import { type ErrorCode, errorRows, remedyOf } from "../errors/codes.ts";
 import { anyOf, type Case, celText, type Side } from "./condition.ts";
 import type { ChangeRule, ObjectRule, ObjectRules } from "./object-rules.ts";
+import {
+  bindingObject,
+  brokenBefore,
+  policyDomain,
+  policyObject,
+  type ValidationAction,
+  validationObject,
+} from "./policy-objects.ts";
 import { createVariables, type Variables } from "./policy-variables.ts";
 import { classRules, contentRules, snapshotRules } from "./snapshot-rules.ts";
-
-export const policyApi = "admissionregistration.k8s.io/v1";
-/** What happens with a request that a policy refuses: Deny, or Warn and Audit to look first. */
-export type ValidationAction = "Deny" | "Warn" | "Audit";
 
 interface PolicySet {
   readonly kind: "VolumeSnapshot" | "VolumeSnapshotContent" | "VolumeSnapshotClass";
@@ -27,101 +30,45 @@ export const policySets: readonly PolicySet[] = [
   { kind: "VolumeSnapshotClass", rules: classRules },
 ];
 
-const domain = "storage.snapkeep.dev";
 const pluralOf = (kind: PolicySet["kind"]): keyof typeof snapshotMembers =>
   kindRows[kind satisfies KindName].plural as keyof typeof snapshotMembers;
-export const policyName = (kind: PolicySet["kind"]): string => `${pluralOf(kind)}.${domain}`;
-const warningName = (kind: PolicySet["kind"]): string => `${pluralOf(kind)}-broken-before.${domain}`;
+export const policyName = (kind: PolicySet["kind"]): string => `${pluralOf(kind)}.${policyDomain}`;
+const warningName = (kind: PolicySet["kind"]): string => `${pluralOf(kind)}-broken-before.${policyDomain}`;
 
-/** All policies and what binds them, in the order in which they are applied. */
+/** Policies and what binds them, in the order in which they are applied. */
 export const admissionPolicies = (actions: readonly ValidationAction[]): readonly JsonObject[] =>
   policySets.flatMap((set) => {
     const [name, warning] = [policyName(set.kind), warningName(set.kind)];
     return [
       policyOf(set.kind, name, refusals(set.rules)),
-      bindingOf(name, actions),
+      bindingObject(name, actions),
       policyOf(set.kind, warning, warnings(set.rules)),
-      bindingOf(warning, ["Warn"]),
+      bindingObject(warning, ["Warn"]),
     ];
   });
 
 function policyOf(kind: PolicySet["kind"], name: string, validationsWith: ValidationsWith): JsonObject {
   const variables = createVariables();
   const validations = validationsWith(variables);
-  return {
-    apiVersion: policyApi,
-    kind: "ValidatingAdmissionPolicy",
-    metadata: { name },
-    spec: {
-      // The server evaluates it by itself: there is nothing that could be down.
-      failurePolicy: "Fail",
-      matchConstraints: {
-        matchPolicy: "Equivalent",
-        resourceRules: [
-          {
-            apiGroups: [kindRows[kind].group],
-            apiVersions: [...kindRows[kind].versions],
-            operations: ["CREATE", "UPDATE"],
-            resources: [kindRows[kind].plural],
-            scope: "*",
-          },
-        ],
+  return policyObject({
+    name,
+    failurePolicy: "Fail",
+    rules: [
+      {
+        apiGroups: [kindRows[kind].group],
+        apiVersions: [...kindRows[kind].versions],
+        operations: ["CREATE", "UPDATE"],
+        resources: [kindRows[kind].plural],
+        scope: "*",
       },
-      // An update that leaves alone what the rules read is not judged: finalizers can always be removed.
-      matchConditions: [{ name: "rules-are-concerned", expression: onlyIfChanged(...snapshotMembers[pluralOf(kind)]) }],
-      variables: variables.all().map((variable) => ({ ...variable })),
-      validations: [...validations],
-    },
-  };
+    ],
+    isConcerned: onlyIfChanged(...snapshotMembers[pluralOf(kind)]),
+    variables: variables.all(),
+    validations,
+  });
 }
-
-const bindingOf = (policy: string, actions: readonly ValidationAction[]): JsonObject => ({
-  apiVersion: policyApi,
-  kind: "ValidatingAdmissionPolicyBinding",
-  metadata: { name: policy },
-  spec: { policyName: policy, validationActions: [...actions] },
-});
 
 export const hasPolicy = ({ withoutPolicy }: ObjectRule): boolean => withoutPolicy === undefined;
-
-/** A rule, and the policy that has it; or why none has. */
-export interface PolicyRow {
-  readonly code: ErrorCode;
-  readonly kind: string;
-  readonly field: string;
-  readonly policy?: string;
-  readonly why?: string;
-}
-
-/** Every rule of admission, whoever enforces it. */
-export const policyRows: readonly PolicyRow[] = [
-  ...policySets.flatMap(({ kind, rules: { objects, changes } }) =>
-    [...changes, ...objects].map(({ code, field, withoutPolicy }) => ({
-      code,
-      kind,
-      field,
-      ...(withoutPolicy === undefined ? { policy: policyName(kind) } : { why: withoutPolicy }),
-    })),
-  ),
-  {
-    code: "SNAP-121",
-    kind: "VolumeSnapshotClass",
-    field: "metadata.annotations",
-    why: "It compares classes with each other, and a policy sees no other objects: the webhook has it.",
-  },
-  ...(["SNAP-131", "SNAP-132", "SNAP-133", "SNAP-134", "SNAP-135"] as const).map((code) => ({
-    code,
-    kind: "PersistentVolumeClaim",
-    field: "spec.dataSource, spec.dataSourceRef",
-    why: "The API server drops the source before it asks a validating policy: the webhook has it.",
-  })),
-  ...(["SNAP-151", "SNAP-152"] as const).map((code) => ({
-    code,
-    kind: code === "SNAP-151" ? "whatever makes pods" : "SharedSecret, SharedConfigMap",
-    field: code === "SNAP-151" ? "csi.readOnly of a volume" : "metadata.name",
-    why: "Not yet: the webhook, the controller and the driver have it.",
-  })),
-];
 
 type ValidationsWith = (variables: Variables) => readonly JsonObject[];
 
@@ -153,7 +100,6 @@ function changeHolds(rule: ChangeRule, objects: ObjectRules["objects"], variable
   return ["oldObject == null", ...mayBeMended, `!${changes}`].join(" || ");
 }
 
-const brokenBefore = "already broken before this change: ";
 const warnings =
   ({ objects }: ObjectRules): ValidationsWith =>
   (variables) =>
@@ -163,14 +109,17 @@ const warnings =
       return validation(rule, expression, messageOf(rule, variables, brokenBefore), brokenBefore);
     });
 
-/** Invalid is status 422: a policy cannot answer 400, which document 000 asks for. */
-const validation = (rule: ObjectRule, expression: string, messageExpression: string, beginning = ""): JsonObject => ({
-  expression,
-  // Said where the expression for the message fails.
-  message: `${beginning}${rule.field}: ${errorRows[rule.code].title}. ${remedyOf(rule.code)} [${rule.code}]`,
-  messageExpression,
-  reason: "Invalid",
-});
+const validation = (
+  { code, field }: ObjectRule,
+  expression: string,
+  messageExpression: string,
+  beginning?: string,
+): JsonObject =>
+  validationObject(
+    expression,
+    { code, field, messageExpression, ...(beginning === undefined ? {} : { beginning }) },
+    "Invalid",
+  );
 
 function messageOf({ cases, code, field }: ObjectRule, variables: Variables, beginning = ""): string {
   const names = variables.names("object");

@@ -3,11 +3,7 @@
  * is asked for.
  */
 import type { Names, Side } from "./condition.ts";
-
-interface PolicyVariable {
-  readonly name: string;
-  readonly expression: string;
-}
+import type { PolicyVariable } from "./policy-objects.ts";
 
 export interface Variables {
   /** For a rule that is asked of this object: what it calls the object is that one. */
@@ -28,11 +24,9 @@ export function createVariables(): Variables {
     define(`${side === "object" ? "the" : "old"}${inCamelCase(path)}`, `${optionalAt(side, path)}.orValue('')`);
   const shown = (path: string, side: Side): string => {
     const [value, isThere] = [text(path, side), `${optionalAt(side, path)}.hasValue()`];
-    // Short plain text only: what a user may write can be long, and can obey a terminal.
-    const isPlain = `size(${value}) <= ${shownMax} && ${value}.matches('${plain}')`;
     return define(
       `shown${side === "object" ? "" : "Old"}${inCamelCase(path)}`,
-      `!${isThere} ? 'nothing' : ${isPlain} ? '"' + ${value} + '"' : 'another text'`,
+      `!${isThere} ? 'nothing' : ${isPlain(value)} ? '"' + ${value} + '"' : 'another text'`,
     );
   };
   return {
@@ -49,6 +43,8 @@ export function createVariables(): Variables {
   };
 }
 
+/** Only such text is repeated: what a user writes can be long, and can obey a terminal. */
+export const isPlain = (value: string): string => `size(${value}) <= ${shownMax} && ${value}.matches('${plain}')`;
 const shownMax = 253;
 /** Nothing that a quoted text would have to escape. */
 const plain = '^[^"\\\\\\\\[:cntrl:]]*$';

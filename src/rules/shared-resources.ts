@@ -14,9 +14,9 @@ import { textMember, valueAt, valueText } from "./values.ts";
 
 export const shareDriver = "csi.sharedresource.openshift.io";
 export const shareGroup = "sharedresource.openshift.io";
-const reservedPrefix = "openshift-";
+export const reservedPrefix = "openshift-";
 
-const referenceFields = { SharedSecret: "secretRef", SharedConfigMap: "configMapRef" } as const;
+export const referenceFields = { SharedSecret: "secretRef", SharedConfigMap: "configMapRef" } as const;
 
 /** The reference as it stands in the share; the schema allows empty texts. */
 export const referenceOf = (kind: ShareKind, share: JsonObject): ShareReference => ({

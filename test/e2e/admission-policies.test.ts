@@ -5,15 +5,24 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:https";
 import { after, before, describe, test } from "node:test";
-import { snapshotCrds } from "../../src/api/crds/index.ts";
+import { type CrdDraft, snapshotCrds } from "../../src/api/crds/index.ts";
+import { sharedResourceCrds } from "../../src/api/crds/shared-resource.ts";
+import { allowListSources, shareKinds } from "../../src/api/share-lists.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { admissionPolicies, policyName } from "../../src/rules/admission-policies.ts";
+import { allowListIn } from "../../src/rules/share-allow-lists.ts";
+import { sharePolicies } from "../../src/rules/share-policies.ts";
+import { judgeShare, judgeVolumes } from "../../src/rules/shared-resources.ts";
 import { type AdmissionPair, admissionPairs, contentSpecs, objectOf, snapshotSpecs } from "../admission-pairs.ts";
 import { differenceCounts, webhookJudgement } from "../policy-verdict.ts";
+import { shareVolume } from "../shared-resource-objects.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { installCrdsOn } from "./harness/crds.ts";
+import { guideCommands, guideShell } from "./harness/guides.ts";
 import { type Answer, request } from "./harness/request.ts";
+import { type JudgedKind, judgedKinds, pathTo, stubCrds } from "./harness/share-objects.ts";
 import { until } from "./harness/until.ts";
+import { createTestWebhook } from "./harness/webhook.ts";
 
 const versions = ["v1beta1", "v1"] as const;
 type Version = (typeof versions)[number];
@@ -191,6 +200,107 @@ describe("admission policies", () => {
     assert.equal(answer.status, 200, answer.text.slice(0, 500));
     const probe = await ask("POST", `${pathOf(kind, "v1")}?dryRun=All`, broken[kind]);
     assert.match(probe.text, new RegExp(`${policyName(kind)}`));
+  });
+
+  test("the guide's commands lead from the webhook to policies, and nothing broken is ever let in", async () => {
+    const webhook = await createTestWebhook(plane);
+    const shell = guideShell(plane.kubeconfig);
+    const probe = async (): Promise<Answer> => {
+      const answer = await ask("POST", `${pathOf("VolumeSnapshot", "v1")}?dryRun=All`, broken.VolumeSnapshot);
+      assert.ok(answer.status === 400 || answer.status === 422, answer.text);
+      return answer;
+    };
+    const untilRefusedBy = (what: string) =>
+      until({ what: `a refusal by ${what}` }, async () => ((await probe()).text.includes(what) ? true : undefined));
+    let isOver = false;
+    const probes = async (): Promise<number> => {
+      let count = 0;
+      for (; !isOver; count += 1) await probe();
+      return count;
+    };
+    try {
+      await webhook.start();
+      await webhook.configure("snapshots", "Ignore");
+      await shell("snapkeep admission-policies --print | kubectl delete -f -");
+      await untilRefusedBy("admission webhook");
+      const counted = probes();
+      const [commands = ""] = guideCommands("admission.md").filter((block) => block.includes("--actions=Audit,Warn"));
+      for (const line of commands.split("\n").filter((text) => !text.startsWith("#"))) {
+        const { code, stderr } = await shell(line);
+        assert.ok(code === 0 || line === "snapkeep audit", `${line}: ${stderr}`);
+      }
+      await untilRefusedBy("ValidatingAdmissionPolicy");
+      // No pod of the webhook is left, and its configuration says Ignore: the rules hold all the same.
+      await webhook.configure("snapshots", "Ignore");
+      await webhook.stop();
+      await untilRefusedBy("ValidatingAdmissionPolicy");
+      isOver = true;
+      assert.ok((await counted) > 20);
+    } finally {
+      isOver = true;
+      shell.remove();
+      await webhook.unconfigure("snapshots");
+      await webhook.stop();
+    }
+  });
+
+  const list = { "openshift-pki": "platform:pki" };
+  const setUpShares = async (): Promise<void> => {
+    await installCrdsOn(plane, [...(stubCrds as unknown as CrdDraft[]), ...sharedResourceCrds()]);
+    await created("/api/v1/namespaces", { metadata: { name: "team" } });
+    await created("/api/v1/namespaces", { metadata: { name: "exempt", labels: { "openshift.io/run-level": "1" } } });
+    for (const { configMap } of Object.values(allowListSources))
+      await created("/api/v1/namespaces/default/configmaps", { metadata: { name: configMap }, data: list });
+    await apply(sharePolicies(["Deny"], "default"));
+  };
+
+  test("policies refuse volumes of shares as the webhook does, message for message, for all kinds that make pods", async () => {
+    await setUpShares();
+    const [writable, readOnly] = [{}, { readOnly: true }].map((csi) => [shareVolume("pki", csi)]);
+    const answers = async (judged: JudgedKind, namespace: string, volumes: readonly JsonObject[] = []) => {
+      const object = { ...judged.body(volumes), metadata: { name: "web" } };
+      return { object, answer: await ask("POST", `${pathTo(judged, namespace)}?dryRun=All`, object) };
+    };
+    const [first = assert.fail()] = judgedKinds;
+    await until({ what: "the policies for volumes are in force" }, async () =>
+      (await answers(first, "team", writable)).answer.status === 403 ? true : undefined,
+    );
+    for (const judged of judgedKinds) {
+      const { object, answer } = await answers(judged, "team", writable);
+      const named = { ...object, metadata: { name: "web", namespace: "team" } };
+      const [refusal] = judgeVolumes(judged.kind, named, undefined).refused;
+      assert.equal(answer.status, 403, answer.text);
+      assert.equal(afterName(messageIn(answer)), refusal?.message);
+      const allowed = await Promise.all([answers(judged, "team", readOnly), answers(judged, "exempt", writable)]);
+      for (const { answer: good } of allowed) assert.equal(good.status, 201, good.text);
+    }
+  });
+
+  test("policies refuse reserved names of shares as the webhook does, by the lists in ConfigMaps", async () => {
+    const lists = { SharedSecret: allowListIn(list).list, SharedConfigMap: allowListIn(list).list };
+    for (const kind of shareKinds)
+      for (const [name, reference] of [
+        ["openshift-pki", "pki"],
+        ["openshift-pki", "other"],
+        ["openshift-x", "pki"],
+        ["mine", "pki"],
+      ] as const) {
+        const field = kind === "SharedSecret" ? "secretRef" : "configMapRef";
+        const share = {
+          apiVersion: "sharedresource.openshift.io/v1alpha1",
+          kind,
+          metadata: { name },
+          spec: { [field]: { namespace: "platform", name: reference } },
+        };
+        const path = `/apis/${share.apiVersion}/${kind.toLowerCase()}s?dryRun=All`;
+        const [refusal] = judgeShare(kind, share, undefined, lists).refused;
+        const answer = await until({ what: `the policy for ${kind} is in force` }, async () => {
+          const found = await ask("POST", path, share);
+          return found.status === 201 && refusal !== undefined ? undefined : found;
+        });
+        if (refusal === undefined) assert.equal(answer.status, 201, answer.text);
+        else assert.deepEqual([answer.status, afterName(messageIn(answer))], [403, refusal.message]);
+      }
   });
 });
 

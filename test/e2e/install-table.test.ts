@@ -4,9 +4,11 @@ import { after, before, describe, test } from "node:test";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
 import { realWorld, type World } from "../../src/base/world.ts";
 import { commands } from "../../src/cli/commands.ts";
+import { createResources } from "../../src/cli/install/resources.ts";
 import { runCommandLine } from "../../src/cli/run.ts";
 import { crdStates, migrateRows, playCrdState, playMigrateRow } from "../install-crds.ts";
 import { whilePodsAreReady } from "../install-pods.ts";
+import { policyInstallRows, removePolicies } from "../install-policies.ts";
 import type { InstallSession } from "../install-states.ts";
 import { installRows, playInstallRow } from "../install-table.ts";
 import { type Connection, connect } from "./harness/client.ts";
@@ -103,5 +105,10 @@ describe("install on a real API server", () => {
     before(() => ground.install(snapshotCrds(3)));
     for (const [index, row] of installRows.entries())
       test(`${row.command}: the cluster ${row.cluster}`, () => playInstallRow(row, session, `install-${index}`));
+    for (const [index, row] of policyInstallRows.entries())
+      test(`${row.command}: the cluster ${row.cluster}`, async () => {
+        const resources = createResources(connection.client, new AbortController().signal);
+        await playInstallRow(row, session, `policies-${index}`).finally(() => removePolicies({ resources }));
+      });
   });
 });

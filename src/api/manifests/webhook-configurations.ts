@@ -125,9 +125,31 @@ const shareRule = (operations: string[], apiGroup: string, apiVersions: string[]
 });
 const without = (key: string, ...values: string[]): JsonObject => ({ key, operator: "NotIn", values });
 
+/** What is asked about: the volumes of whatever makes pods, and shares. */
+export const shareRules: readonly JsonObject[] = [
+  // The volumes of a pod cannot be changed.
+  shareRule(onCreate, "", ["v1"], ["pods"]),
+  shareRule(onWrite, "", ["v1"], ["replicationcontrollers", "podtemplates"]),
+  shareRule(onWrite, "apps", ["v1", "v1beta1"], ["deployments", "daemonsets", "statefulsets", "replicasets"]),
+  shareRule(onWrite, "batch", ["v1", "v1beta1"], ["jobs", "cronjobs"]),
+  shareRule(onWrite, "apps.openshift.io", ["v1"], ["deploymentconfigs"]),
+  shareRule(onWrite, "build.openshift.io", ["v1"], ["builds", "buildconfigs"]),
+  shareRule(onWrite, "sharedresource.openshift.io", ["v1alpha1"], ["sharedsecrets", "sharedconfigmaps"]),
+];
+/** The namespaces of the control plane are exempt, and the driver's own. */
+export const shareNamespaces: JsonObject = {
+  matchExpressions: [
+    without("runlevel", "0", "1"),
+    without("openshift.io/run-level", "0", "1"),
+    without("csi.sharedresource.openshift.io/skip-validation", "true"),
+  ],
+};
+/** A PodTemplate has no spec. */
+export const podMakerMembers = ["?spec", "?template"] as const;
+
 /**
  * Shares, and whatever makes pods with volumes of shares. Ignore, because controller and driver refuse the same without it: a webhook
- * that is down must keep no pod of the cluster from starting. The namespaces of the control plane are exempt, and the driver's own.
+ * that is down must keep no pod of the cluster from starting.
  */
 export const shareConfiguration = (place: WebhookPlace): JsonObject => ({
   apiVersion: group,
@@ -137,29 +159,13 @@ export const shareConfiguration = (place: WebhookPlace): JsonObject => ({
     {
       name: "pod.csi.sharedresource.openshift.io",
       clientConfig: clientConfig(place, "/resource-validation"),
-      rules: [
-        // The volumes of a pod cannot be changed.
-        shareRule(onCreate, "", ["v1"], ["pods"]),
-        shareRule(onWrite, "", ["v1"], ["replicationcontrollers", "podtemplates"]),
-        shareRule(onWrite, "apps", ["v1", "v1beta1"], ["deployments", "daemonsets", "statefulsets", "replicasets"]),
-        shareRule(onWrite, "batch", ["v1", "v1beta1"], ["jobs", "cronjobs"]),
-        shareRule(onWrite, "apps.openshift.io", ["v1"], ["deploymentconfigs"]),
-        shareRule(onWrite, "build.openshift.io", ["v1"], ["builds", "buildconfigs"]),
-        shareRule(onWrite, "sharedresource.openshift.io", ["v1alpha1"], ["sharedsecrets", "sharedconfigmaps"]),
-      ],
-      namespaceSelector: {
-        matchExpressions: [
-          without("runlevel", "0", "1"),
-          without("openshift.io/run-level", "0", "1"),
-          without("csi.sharedresource.openshift.io/skip-validation", "true"),
-        ],
-      },
+      rules: [...shareRules],
+      namespaceSelector: shareNamespaces,
       ...shared,
       failurePolicy: "Ignore",
       // Every pod of the cluster waits for the answer.
       timeoutSeconds: 2,
-      // A PodTemplate has no spec.
-      matchConditions: [{ name: "spec-changed", expression: onlyIfChanged("?spec", "?template") }],
+      matchConditions: [{ name: "spec-changed", expression: onlyIfChanged(...podMakerMembers) }],
     },
   ],
 });

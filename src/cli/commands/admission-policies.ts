@@ -1,10 +1,12 @@
 /** `snapkeep admission-policies`: the rules as admission policies of Kubernetes, for clusters without the webhook. */
 import { stringify } from "yaml";
-import { admissionPolicies, policyRows, type ValidationAction } from "../../rules/admission-policies.ts";
+import type { ValidationAction } from "../../rules/policy-objects.ts";
+import { type PolicySubject, policiesFor, policyRows, policySubjects } from "../../rules/policy-rows.ts";
 import { type CommandInput, defineCommand } from "../../runtime/command.ts";
-import { bool, list, oneOf } from "../../runtime/flag-kinds.ts";
+import { bool, list, oneOf, text } from "../../runtime/flag-kinds.ts";
 
 const actions: readonly ValidationAction[] = ["Deny", "Warn", "Audit"];
+const isSubject = (word: string): word is PolicySubject => policySubjects.some((subject) => subject === word);
 const isAction = (word: string): word is ValidationAction => actions.some((action) => action === word);
 
 const flags = {
@@ -15,6 +17,16 @@ const flags = {
   actions: list({
     default: ["Deny"],
     help: "With --print: what happens with a request that breaks a rule. Deny; or Audit and Warn, to see first what would be refused.",
+  }),
+  for: list({
+    default: ["snapshots"],
+    help: `With --print: what the policies are about: ${policySubjects.join(", ")}.`,
+  }),
+  namespace: text({
+    short: "n",
+    default: "snapkeep",
+    required: true,
+    help: "With --for=shares: where the ConfigMaps are that list the shares with reserved names.",
   }),
   output: oneOf(["text", "yaml", "json"], {
     default: "text",
@@ -32,11 +44,18 @@ export const command = defineCommand({
       line: "snapkeep admission-policies --print --actions=Audit,Warn | kubectl apply --server-side -f -",
     },
     { does: "Refuse it", line: "snapkeep admission-policies --print | kubectl apply --server-side -f -" },
+    {
+      does: "Refuse reserved names of shares, and volumes of shares that are not read-only",
+      line: "snapkeep admission-policies --print --for=shares | kubectl apply --server-side -f -",
+    },
     { does: "Remove the policies", line: "snapkeep admission-policies --print | kubectl delete -f -" },
   ],
   check: (options) => {
     const unknown = options.actions.find((word) => !isAction(word));
     if (unknown !== undefined) return `--actions: ${JSON.stringify(unknown)}; expected some of ${actions.join(", ")}`;
+    const other = options.for.find((word) => !isSubject(word));
+    if (other !== undefined || options.for.length === 0)
+      return `--for: ${JSON.stringify(other ?? "")}; expected some of ${policySubjects.join(", ")}`;
     if (options.actions.length === 0) return `--actions: expected some of ${actions.join(", ")}`;
     // The API server refuses this pair, because the same message would be sent twice.
     if (options.actions.includes("Deny") && options.actions.includes("Warn"))
@@ -52,7 +71,12 @@ export const command = defineCommand({
 type Input = CommandInput<typeof flags>;
 
 function manifests({ options }: Input): string {
-  const objects = admissionPolicies(options.actions.filter(isAction));
+  const { namespace } = options;
+  const objects = policiesFor({
+    subjects: options.for.filter(isSubject),
+    actions: options.actions.filter(isAction),
+    namespace,
+  });
   if (options.output === "json")
     return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }, undefined, 2)}\n`;
   return objects.map((object) => `---\n${stringify(object, { lineWidth: 0 })}`).join("");

@@ -2,7 +2,7 @@
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import { withCode } from "../../errors/codes.ts";
-import { admissionPolicies } from "../../rules/admission-policies.ts";
+import { type PolicySubject, policiesFor } from "../../rules/policy-rows.ts";
 
 export const admissionModes = ["webhook", "policies", "both"] as const;
 export type AdmissionMode = (typeof admissionModes)[number];
@@ -13,8 +13,17 @@ export const hasPolicies = (mode: AdmissionMode): boolean => mode !== "webhook";
 export const componentsFor = (mode: AdmissionMode, names: readonly string[]): readonly string[] =>
   mode === "policies" ? names.filter((name) => name !== "webhook") : names;
 
-export const policyObjects = (): readonly ManifestObject[] =>
-  admissionPolicies(["Deny"]).map((policy) => policy as unknown as ManifestObject);
+/** What brings the rules for shares with it, as it brings the webhook's configuration for them. */
+export const shareComponents: readonly string[] = ["shared-resource", "shared-resource-controller"];
+
+export const subjectsFor = (components: readonly string[]): readonly PolicySubject[] =>
+  components.some((name) => shareComponents.includes(name)) ? ["snapshots", "shares"] : ["snapshots"];
+
+export const policyObjects = (
+  namespace: string,
+  subjects: readonly PolicySubject[] = ["snapshots"],
+): readonly ManifestObject[] =>
+  policiesFor({ subjects, namespace, actions: ["Deny"] }).map((policy) => policy as unknown as ManifestObject);
 
 export const isPolicyObject = ({ kind }: ManifestObject): boolean => kind.includes("AdmissionPolicy");
 

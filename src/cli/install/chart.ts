@@ -5,7 +5,7 @@ import { object } from "../../api/manifests/component.ts";
 import { crdObjects, manifestFiles, monitoringObjects, namespaceObjects } from "../../api/manifests/objects.ts";
 import { snapshotConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { policyObjects } from "./admission.ts";
+import { policyObjects, shareComponents } from "./admission.ts";
 import { keyOf, schemaText, valueRows, valuesText } from "./chart-values.ts";
 import { dashboard } from "./dashboard.ts";
 
@@ -31,7 +31,7 @@ export function chartFiles(rows: readonly ComponentRow[], version: string): Read
     "templates/NOTES.txt": notes(rows),
     ...Object.fromEntries(crdObjects(rows, { version }).map((crd) => [`crds/${crd.metadata.name}.yaml`, yaml(crd)])),
     ...Object.fromEntries(rows.map((row) => [`templates/${row.name}.yaml`, template(row, installation)])),
-    "templates/admission-policies.yaml": `${generated}{{- if ne .Values.admission "webhook" }}\n${printed(policyObjects())}{{- end }}\n`,
+    "templates/admission-policies.yaml": policiesTemplate(installation),
     "templates/namespace.yaml": namespaceTemplate(rows, installation),
     "templates/dashboard.yaml": dashboardTemplate,
     "files/dashboard.json": `${JSON.stringify(dashboard(rows), undefined, 2)}\n`,
@@ -205,6 +205,15 @@ function namespaceTemplate(rows: readonly ComponentRow[], installation: Installa
   const drivers = rows.filter(({ workload }) => workload.unrestricted !== undefined);
   const condition = drivers.map((row) => `.Values.${keyOf(row)}.enabled`).join(" ");
   return `${generated}{{- if or ${condition} false }}\n${printed(namespaceObjects(drivers, installation))}{{- end }}\n`;
+}
+
+function policiesTemplate({ namespace }: Installation): string {
+  const parts = [
+    `{{- if ne .Values.admission "webhook" }}\n${printed(policyObjects(namespace))}`,
+    `{{- if or ${shareComponents.map((name) => `.Values.${keyOf({ name })}.enabled`).join(" ")} }}\n`,
+    `${printed(policyObjects(namespace, ["shares"]))}{{- end }}\n{{- end }}\n`,
+  ];
+  return `${generated}${parts.join("")}`;
 }
 
 const dashboardTemplate = `${generated}{{- if .Values.monitoring.dashboard }}

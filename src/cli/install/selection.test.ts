@@ -193,7 +193,7 @@ test("policies come after the components, before anything that has pods, and are
   );
   const policies = plan.objects.filter(isPolicyObject);
   assert.deepEqual(plan.parts.at(-1), policies);
-  assert.equal(policies.length, policyObjects().length);
+  assert.equal(policies.length, policyObjects("one").length);
   for (const policy of policies) assert.equal(isKept(policy as unknown as JsonObject, installation), true);
   assert.ok(!plan.objects.some(({ kind }) => kind === "ValidatingWebhookConfiguration"));
   assert.ok(!objectsOf(planFor(defaultComponents, installation)).some(isPolicyObject), "the default is the webhook");

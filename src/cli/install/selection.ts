@@ -12,7 +12,7 @@ import { componentRows } from "../../api/manifests/rows.ts";
 import { claimConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { createVolumeCallsSuffix } from "../../api/names.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { policyObjects } from "./admission.ts";
+import { policyObjects, subjectsFor } from "./admission.ts";
 import { labelled, ownershipOf } from "./ownership.ts";
 import type { ServiceName } from "./webhook-references.ts";
 
@@ -64,7 +64,9 @@ export function planFor(
       ...monitoringObjects(row, installation),
     ]),
   );
-  const parts = policies ? [...partsOfRows, own(policyObjects())] : partsOfRows;
+  const parts = policies
+    ? [...partsOfRows, own(policyObjects(installation.namespace, subjectsFor(names)))]
+    : partsOfRows;
   return {
     rows,
     installation,

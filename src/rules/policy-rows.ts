@@ -1,0 +1,68 @@
+/** Every rule of admission, whoever enforces it; and the policies that can be had. */
+import { allowListSources, shareKinds } from "../api/share-lists.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { ErrorCode } from "../errors/codes.ts";
+import { admissionPolicies, policyName, policySets } from "./admission-policies.ts";
+import { podMakers } from "./pod-specs.ts";
+import type { ValidationAction } from "./policy-objects.ts";
+import { sharePolicies, sharePolicyName, volumePolicyName } from "./share-policies.ts";
+
+/** What policies are about. */
+export const policySubjects = ["snapshots", "shares"] as const;
+export type PolicySubject = (typeof policySubjects)[number];
+
+export interface PolicyChoice {
+  readonly subjects: readonly PolicySubject[];
+  readonly actions: readonly ValidationAction[];
+  /** Where the ConfigMaps are that list the shares with reserved names. */
+  readonly namespace: string;
+}
+
+export const policiesFor = ({ subjects, actions, namespace }: PolicyChoice): readonly JsonObject[] => [
+  ...(subjects.includes("snapshots") ? admissionPolicies(actions) : []),
+  ...(subjects.includes("shares") ? sharePolicies(actions, namespace) : []),
+];
+
+/** A rule, and the policy that has it; or why none has. */
+export interface PolicyRow {
+  readonly code: ErrorCode;
+  readonly kind: string;
+  readonly field: string;
+  readonly policy?: string;
+  readonly why?: string;
+}
+
+export const policyRows: readonly PolicyRow[] = [
+  ...policySets.flatMap(({ kind, rules: { objects, changes } }) =>
+    [...changes, ...objects].map(({ code, field, withoutPolicy }) => ({
+      code,
+      kind,
+      field,
+      ...(withoutPolicy === undefined ? { policy: policyName(kind) } : { why: withoutPolicy }),
+    })),
+  ),
+  {
+    code: "SNAP-121",
+    kind: "VolumeSnapshotClass",
+    field: "metadata.annotations",
+    why: "It compares classes with each other, and a policy sees no other objects: the webhook has it.",
+  },
+  ...(["SNAP-131", "SNAP-132", "SNAP-133", "SNAP-134", "SNAP-135"] as const).map((code) => ({
+    code,
+    kind: "PersistentVolumeClaim",
+    field: "spec.dataSource, spec.dataSourceRef",
+    why: "The API server drops the source before it asks a validating policy: the webhook has it.",
+  })),
+  ...podMakers.map(({ kind, volumes: [path = []], source }) => ({
+    code: "SNAP-151" as const,
+    kind,
+    field: [...path, ...source, "csi.readOnly"].join("."),
+    policy: volumePolicyName(kind) ?? "",
+  })),
+  ...shareKinds.map((kind) => ({
+    code: "SNAP-152" as const,
+    kind,
+    field: `metadata.name, with ConfigMap ${allowListSources[kind].configMap}`,
+    policy: sharePolicyName(kind),
+  })),
+];
