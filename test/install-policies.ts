@@ -1,15 +1,15 @@
 /** Rows of `install-table.ts` for clusters that serve admission policies. */
 import assert from "node:assert/strict";
+import { installationLabel } from "../src/api/manifests/component.ts";
 import { policyObjects } from "../src/cli/install/admission.ts";
 import { at } from "../src/cli/install/fields.ts";
-import { installationLabel } from "../src/cli/install/ownership.ts";
 import { describe } from "../src/cli/install/selection.ts";
 import type { RowSession } from "./install-states.ts";
 import * as states from "./install-states.ts";
 import type { InstallRow } from "./install-table.ts";
 
 async function policiesAre({ resources, one }: RowSession, expected: boolean): Promise<void> {
-  for (const policy of policyObjects("any")) {
+  for (const policy of policyObjects("any", ["snapshots"])) {
     const stored = await resources.read(policy);
     assert.equal(at(stored, "metadata", "labels", installationLabel), expected ? one : undefined, describe(policy));
   }
@@ -25,7 +25,7 @@ const installedWith =
   };
 
 export async function removePolicies({ resources }: Pick<RowSession, "resources">): Promise<void> {
-  for (const policy of policyObjects("any")) {
+  for (const policy of policyObjects("any", ["snapshots"])) {
     const stored = await resources.read(policy);
     if (stored !== undefined) await resources.remove(stored);
   }

@@ -47,8 +47,8 @@ function* shareChanges(field: string): Generator<{ object: JsonObject; oldObject
     { namespace: "team", name: "x" },
   ];
   const changes = references.flatMap((after) => [undefined, ...references].map((before) => ({ after, before })));
+  // An update of the same spec is asked of neither.
   for (const name of [...Object.keys(data), "openshift-x", "openshift", "openshiftish", "mine"])
-    // An update of the same spec is asked of neither.
     for (const metadata of [{ name }, { name, deletionTimestamp: "2026-01-01T00:00:00Z" }])
       for (const { after, before } of changes.filter((change) => change.after !== change.before))
         yield {

@@ -26,6 +26,10 @@ export const annotations = {
   formerSnapshotterId: "snapkeep.dev/cut-by",
   /** Ours alone: the uid of the snapshot that carries it, whose content was removed after it had been ready. */
   contentLost: "snapkeep.dev/content-lost",
+  /** Ours alone: what a policy says of the data source of a claim that is being created, and that is refused then. */
+  droppedSource: "snapkeep.dev/dropped-data-source",
+  /** Ours alone: the namespace that a claim named for its data source when it was created. */
+  sourceNamespace: "snapkeep.dev/data-source-namespace",
   groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
   defaultGroupClass: `${groupDomain}/is-default-class`,
   groupBeingCreated: `${groupDomain}/volumegroupsnapshot-being-created`,

@@ -59,7 +59,7 @@ function baseFolders(installation: Installation): readonly Entry[] {
     ),
     ...folder(
       policiesFolder,
-      [{ path: "policies.yaml", objects: policyObjects(installation.namespace) }],
+      [{ path: "policies.yaml", objects: policyObjects(installation.namespace, ["snapshots"]) }],
       {},
       "The rules for snapshots without a webhook, for Kubernetes 1.30 or newer. They need nothing else.",
     ),
@@ -68,6 +68,12 @@ function baseFolders(installation: Installation): readonly Entry[] {
       [{ path: "policies.yaml", objects: policyObjects(installation.namespace, ["shares"]) }],
       {},
       "The rules for shares without a webhook. They read the ConfigMaps of the allow-lists in the namespace that paramRef names.",
+    ),
+    ...folder(
+      `${policiesFolder}-claims`,
+      [{ path: "policies.yaml", objects: policyObjects(installation.namespace, ["claims"]) }],
+      {},
+      "The rules for data sources of claims without a webhook, for Kubernetes 1.36 or newer.",
     ),
     ...componentRows.flatMap((row) => [
       ...folder(row.name, manifestFiles(row, installation), {}, row.summary),

@@ -83,3 +83,39 @@ export const validationObject = (
 });
 
 export const brokenBefore = "already broken before this change: ";
+
+export interface MutatingDraft {
+  readonly name: string;
+  readonly rules: readonly JsonObject[];
+  readonly isConcerned: string;
+  readonly variables: readonly PolicyVariable[];
+  /** Each makes a JSON patch. */
+  readonly mutations: readonly string[];
+}
+
+export const mutatingPolicyObject = ({
+  name,
+  rules,
+  isConcerned,
+  variables,
+  mutations,
+}: MutatingDraft): JsonObject => ({
+  apiVersion: policyApi,
+  kind: "MutatingAdmissionPolicy",
+  metadata: { name },
+  spec: {
+    failurePolicy: "Fail",
+    matchConstraints: { matchPolicy: "Equivalent", resourceRules: [...rules] },
+    matchConditions: [{ name: "rules-are-concerned", expression: isConcerned }],
+    variables: variables.map((variable) => ({ ...variable })),
+    mutations: mutations.map((expression) => ({ patchType: "JSONPatch", jsonPatch: { expression } })),
+    reinvocationPolicy: "IfNeeded",
+  },
+});
+
+export const mutatingBindingObject = (policy: string): JsonObject => ({
+  apiVersion: policyApi,
+  kind: "MutatingAdmissionPolicyBinding",
+  metadata: { name: policy },
+  spec: { policyName: policy },
+});

@@ -3,12 +3,13 @@ import { allowListSources, shareKinds } from "../api/share-lists.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ErrorCode } from "../errors/codes.ts";
 import { admissionPolicies, policyName, policySets } from "./admission-policies.ts";
+import { claimPolicies, claimPolicyName } from "./claim-policies.ts";
 import { podMakers } from "./pod-specs.ts";
 import type { ValidationAction } from "./policy-objects.ts";
 import { sharePolicies, sharePolicyName, volumePolicyName } from "./share-policies.ts";
 
 /** What policies are about. */
-export const policySubjects = ["snapshots", "shares"] as const;
+export const policySubjects = ["snapshots", "shares", "claims"] as const;
 export type PolicySubject = (typeof policySubjects)[number];
 
 export interface PolicyChoice {
@@ -21,6 +22,7 @@ export interface PolicyChoice {
 export const policiesFor = ({ subjects, actions, namespace }: PolicyChoice): readonly JsonObject[] => [
   ...(subjects.includes("snapshots") ? admissionPolicies(actions) : []),
   ...(subjects.includes("shares") ? sharePolicies(actions, namespace) : []),
+  ...(subjects.includes("claims") ? claimPolicies(actions) : []),
 ];
 
 /** A rule, and the policy that has it; or why none has. */
@@ -47,12 +49,18 @@ export const policyRows: readonly PolicyRow[] = [
     field: "metadata.annotations",
     why: "It compares classes with each other, and a policy sees no other objects: the webhook has it.",
   },
-  ...(["SNAP-131", "SNAP-132", "SNAP-133", "SNAP-134", "SNAP-135"] as const).map((code) => ({
+  ...(["SNAP-131", "SNAP-133", "SNAP-134", "SNAP-135"] as const).map((code) => ({
     code,
     kind: "PersistentVolumeClaim",
     field: "spec.dataSource, spec.dataSourceRef",
-    why: "The API server drops the source before it asks a validating policy: the webhook has it.",
+    policy: claimPolicyName,
   })),
+  {
+    code: "SNAP-132",
+    kind: "PersistentVolumeClaim",
+    field: "spec.dataSource, spec.dataSourceRef",
+    why: "Where there are mutating policies, the feature gate AnyVolumeDataSource is always on.",
+  },
   ...podMakers.map(({ kind, volumes: [path = []], source }) => ({
     code: "SNAP-151" as const,
     kind,

@@ -10,12 +10,16 @@ import { sharedResourceCrds } from "../../src/api/crds/shared-resource.ts";
 import { allowListSources, shareKinds } from "../../src/api/share-lists.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { admissionPolicies, policyName } from "../../src/rules/admission-policies.ts";
+import { claimPolicies } from "../../src/rules/claim-policies.ts";
+import { claimSourceViolations } from "../../src/rules/claim-sources.ts";
 import { allowListIn } from "../../src/rules/share-allow-lists.ts";
 import { sharePolicies } from "../../src/rules/share-policies.ts";
 import { judgeShare, judgeVolumes } from "../../src/rules/shared-resources.ts";
 import { type AdmissionPair, admissionPairs, contentSpecs, objectOf, snapshotSpecs } from "../admission-pairs.ts";
+import { claimSourceTable, configMapSource, customSource } from "../claim-source-table.ts";
 import { differenceCounts, webhookJudgement } from "../policy-verdict.ts";
 import { shareVolume } from "../shared-resource-objects.ts";
+import { claimGates } from "../webhook-verdict.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { installCrdsOn } from "./harness/crds.ts";
 import { guideCommands, guideShell } from "./harness/guides.ts";
@@ -27,7 +31,8 @@ import { createTestWebhook } from "./harness/webhook.ts";
 const versions = ["v1beta1", "v1"] as const;
 type Version = (typeof versions)[number];
 const api = "/apis/snapshot.storage.k8s.io";
-const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+const group = "/apis/admissionregistration.k8s.io/v1";
+const policies = `${group}/validatingadmissionpolicies`;
 const collection = (kind: string): string =>
   kind === "VolumeSnapshot" ? "namespaces/default/volumesnapshots" : `${kind.toLowerCase().replace(/s$/, "se")}s`;
 const pathOf = (kind: string, version: Version): string => `${api}/${version}/${collection(kind)}`;
@@ -83,6 +88,7 @@ describe("admission policies", () => {
   before(async () => {
     plane = await startControlPlane({
       controllers: "storage",
+      featureGates: { CrossNamespaceVolumeDataSource: false },
       controllerManagerFlags: ["--controllers=validatingadmissionpolicy-status-controller"],
     });
     await installCrdsOn(plane, looseCrds);
@@ -122,11 +128,12 @@ describe("admission policies", () => {
     },
   };
 
+  const collectionOf = (object: JsonObject): string => {
+    const kind = String(object.kind).toLowerCase();
+    return `${group}/${kind.endsWith("policy") ? kind.replace(/y$/, "ies") : `${kind}s`}`;
+  };
   async function apply(objects: readonly JsonObject[]): Promise<void> {
-    for (const object of objects) {
-      const plural = object.kind === "ValidatingAdmissionPolicy" ? "ies" : "ybindings";
-      await created(policies.replace(/ies$/, plural), object);
-    }
+    for (const object of objects) await created(collectionOf(object), object);
   }
 
   test("policies and webhook agree on every pair in v1 and v1beta1, message for message, with status 422", async () => {
@@ -199,7 +206,8 @@ describe("admission policies", () => {
     });
     assert.equal(answer.status, 200, answer.text.slice(0, 500));
     const probe = await ask("POST", `${pathOf(kind, "v1")}?dryRun=All`, broken[kind]);
-    assert.match(probe.text, new RegExp(`${policyName(kind)}`));
+    assert.match(probe.text, new RegExp(policyName(kind)));
+    for (const object of tenfold) await ask("DELETE", `${collectionOf(object)}/${named(object)}`);
   });
 
   test("the guide's commands lead from the webhook to policies, and nothing broken is ever let in", async () => {
@@ -250,8 +258,8 @@ describe("admission policies", () => {
     await created("/api/v1/namespaces", { metadata: { name: "team" } });
     await created("/api/v1/namespaces", { metadata: { name: "exempt", labels: { "openshift.io/run-level": "1" } } });
     for (const { configMap } of Object.values(allowListSources))
-      await created("/api/v1/namespaces/default/configmaps", { metadata: { name: configMap }, data: list });
-    await apply(sharePolicies(["Deny"], "default"));
+      await created("/api/v1/namespaces/exempt/configmaps", { metadata: { name: configMap }, data: list });
+    await apply(sharePolicies(["Deny"], "exempt"));
   };
 
   test("policies refuse volumes of shares as the webhook does, message for message, for all kinds that make pods", async () => {
@@ -302,7 +310,39 @@ describe("admission policies", () => {
         else assert.deepEqual([answer.status, afterName(messageIn(answer))], [403, refusal.message]);
       }
   });
+
+  test("policies refuse claims whose source the API server would drop, in the words of the webhook", async () => {
+    const path = "/api/v1/namespaces/default/persistentvolumeclaims?dryRun=All";
+    const claimOf = (sources: JsonObject): JsonObject => ({
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: "data" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...sources },
+    });
+    await apply(claimPolicies(["Deny"]));
+    await until({ what: "the policies for claims are in force" }, async () =>
+      (await ask("POST", path, claimOf({ dataSource: configMapSource }))).status === 422 ? true : undefined,
+    );
+    const byServer: string[] = [];
+    for (const { given, sources } of claimSourceTable) {
+      const answer = await ask("POST", path, claimOf(sources));
+      const [refusal] = claimSourceViolations(claimOf(sources), undefined, claimGates);
+      if (refusal === undefined) assert.equal(answer.status, 201, `${given}: ${answer.text}`);
+      else assert.equal(answer.status, 422, `${given}: ${answer.text}`);
+      if (refusal === undefined) continue;
+      if (messageIn(answer).includes("claim-sources")) assert.equal(afterName(messageIn(answer)), refusal.message);
+      else byServer.push(given);
+    }
+    // The API server itself refuses these before it asks a validating policy, in its own words.
+    assert.deepEqual(byServer, sourcesThatTheServerRefuses);
+    const stored = JSON.parse((await ask("POST", path, claimOf({ dataSource: customSource }))).text) as JsonObject;
+    const { dataSourceRef } = stored.spec as JsonObject;
+    assert.deepEqual(dataSourceRef, customSource);
+    assert.equal((stored.metadata as JsonObject).annotations, undefined);
+  });
 });
+
+const sourcesThatTheServerRefuses = ["a ConfigMap in dataSourceRef"];
 
 /** Each variable ten times, and each expression joined to itself ten times: ten times the cost of each expression, and of all together. */
 function tenTimes(object: JsonObject): JsonObject {

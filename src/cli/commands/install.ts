@@ -5,13 +5,14 @@ import { snapshotConfigurationName } from "../../api/manifests/webhook-configura
 import { Fault, isFault } from "../../base/fault.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { printableLine } from "../../base/printable.ts";
+import { type PolicySubject, policySubjects } from "../../rules/policy-rows.ts";
 import { type CommandInput, complaintOf, defineCommand } from "../../runtime/command.ts";
 import { kubeFlags } from "../../runtime/common-flags.ts";
 import { bool, duration, list, oneOf, text } from "../../runtime/flag-kinds.ts";
 import { parseFlags } from "../../runtime/flags.ts";
 import { connected } from "../connected.ts";
 import { installationOf, yamlDocuments } from "../deploy.ts";
-import { admissionModes, componentsFor, hasPolicies, isPolicyObject, unservedPolicies } from "../install/admission.ts";
+import { admissionModes, componentsFor, policyObjects, subjectsFor, unservedPolicies } from "../install/admission.ts";
 import { applyAll } from "../install/apply.ts";
 import { certificateModes, certificateObjects, certificatesOf, unservedCertificates } from "../install/certificates.ts";
 import { findDrift } from "../install/drift.ts";
@@ -70,7 +71,7 @@ const flags = {
   }),
   admissionClaims: bool({
     default: false,
-    help: "Also install the webhook configuration that checks the data sources of claims, once the webhook is ready. While the webhook is down, claims with a data source are refused. An installation that has it keeps it without this flag.",
+    help: "Also install the webhook configuration that checks the data sources of claims, once the webhook is ready. While the webhook is down, claims with a data source are refused. With --admission=policies, the policies for them (Kubernetes 1.36 or newer). An installation that has it keeps it without this flag.",
   }),
   admission: oneOf(admissionModes, {
     default: "webhook",
@@ -167,7 +168,7 @@ export const command = defineCommand({
     if (image.kind === "wrong") return `--image: ${image.why}`;
     if (options.dryRun && !options.uninstall)
       return "--dry-run goes with --uninstall; --diff shows what --apply would change";
-    if (options.admissionClaims && !componentsFor(options.admission, options.components).includes("webhook"))
+    if (options.admissionClaims && options.admission !== "policies" && !options.components.includes("webhook"))
       return "--admission-claims needs the webhook among --components; it checks the claims";
     if ((options.adopt || options.keepCrds) && !options.apply) return "--adopt and --keep-crds go with --apply";
     return selectionProblem(componentsFor(options.admission, options.components));
@@ -184,7 +185,8 @@ export const command = defineCommand({
     const { admission, admissionClaims: claims } = options;
     const names = componentsFor(admission, options.components);
     const certificates = certificatesOf(options.certificates, undefined, installation);
-    const plan = planFor(names, { ...installation, certificates }, { claims, policies: hasPolicies(admission) });
+    const policies = subjectsFor(admission, names, { claims });
+    const plan = planFor(names, { ...installation, certificates }, { claims, policies });
     out.write(yamlDocuments(objectsOf(plan)));
     return 0;
   },
@@ -240,18 +242,22 @@ async function plannedFor(
   const stored = await read(validation);
   const installation = { ...chosen, certificates: certificatesOf(certificates, stored, chosen) };
   const names = componentsFor(admission, components);
-  const whole = planFor(names, installation, { claims: true, policies: true });
   const isStored = async (objects: readonly ManifestObject[]): Promise<boolean> =>
     (await Promise.all(objects.map(read))).some((found) => isKept(found, installation));
-  const policies = whole.objects.filter(isPolicyObject);
-  for (const policy of hasPolicies(admission) ? policies : [])
+  const wanted = subjectsFor(admission, names, { claims: admissionClaims });
+  for (const policy of policyObjects(installation.namespace, wanted))
     if (!(await serves(policy))) throw new Fault("FailedPrecondition", unservedPolicies(policy.kind));
+  const policies: PolicySubject[] = [];
+  for (const subject of policySubjects) {
+    const mayStay = names.includes("snapshot-controller");
+    if (wanted.includes(subject) || (mayStay && (await isStored(policyObjects(installation.namespace, [subject])))))
+      policies.push(subject);
+  }
+  const whole = planFor(names, installation, { claims: true });
   for (const object of certificates === "cert-manager" ? certificateObjects(whole) : [])
     if (!(await serves(object))) throw new Fault("FailedPrecondition", unservedCertificates(object.kind));
-  return planFor(names, installation, {
-    claims: admissionClaims || (await isStored(whole.objects.filter(refusesUntilReady))),
-    policies: hasPolicies(admission) || (names.includes("snapshot-controller") && (await isStored(policies))),
-  });
+  const claims = admissionClaims || (await isStored(whole.objects.filter(refusesUntilReady)));
+  return planFor(names, installation, { claims, policies });
 }
 
 const isWithoutDriver = ({ separate, into }: Input["options"]): boolean => separate && into === "";

@@ -7,8 +7,6 @@ import { type PolicySubject, policiesFor } from "../../rules/policy-rows.ts";
 export const admissionModes = ["webhook", "policies", "both"] as const;
 export type AdmissionMode = (typeof admissionModes)[number];
 
-export const hasPolicies = (mode: AdmissionMode): boolean => mode !== "webhook";
-
 /** Components of an installation that needs no webhook. */
 export const componentsFor = (mode: AdmissionMode, names: readonly string[]): readonly string[] =>
   mode === "policies" ? names.filter((name) => name !== "webhook") : names;
@@ -16,13 +14,20 @@ export const componentsFor = (mode: AdmissionMode, names: readonly string[]): re
 /** What brings the rules for shares with it, as it brings the webhook's configuration for them. */
 export const shareComponents: readonly string[] = ["shared-resource", "shared-resource-controller"];
 
-export const subjectsFor = (components: readonly string[]): readonly PolicySubject[] =>
-  components.some((name) => shareComponents.includes(name)) ? ["snapshots", "shares"] : ["snapshots"];
+/** What the policies are about. Beside a webhook, that one judges the sources of claims. */
+export function subjectsFor(
+  mode: AdmissionMode,
+  components: readonly string[],
+  { claims = false } = {},
+): readonly PolicySubject[] {
+  if (mode === "webhook") return [];
+  const subjects: PolicySubject[] = ["snapshots"];
+  if (components.some((name) => shareComponents.includes(name))) subjects.push("shares");
+  if (claims && mode === "policies") subjects.push("claims");
+  return subjects;
+}
 
-export const policyObjects = (
-  namespace: string,
-  subjects: readonly PolicySubject[] = ["snapshots"],
-): readonly ManifestObject[] =>
+export const policyObjects = (namespace: string, subjects: readonly PolicySubject[]): readonly ManifestObject[] =>
   policiesFor({ subjects, namespace, actions: ["Deny"] }).map((policy) => policy as unknown as ManifestObject);
 
 export const isPolicyObject = ({ kind }: ManifestObject): boolean => kind.includes("AdmissionPolicy");
@@ -30,6 +35,6 @@ export const isPolicyObject = ({ kind }: ManifestObject): boolean => kind.includ
 /** Without it the rules would be left out in silence. */
 export const unservedPolicies = (kind: string): CodedMessage =>
   withCode(
-    `--admission: this cluster does not serve ${kind} (admissionregistration.k8s.io/v1), which Kubernetes has from 1.30 on; nothing was changed; keep the webhook with --admission=webhook`,
+    `--admission: this cluster does not serve ${kind} (admissionregistration.k8s.io/v1), which Kubernetes has from ${kind.startsWith("Mutating") ? "1.36" : "1.30"} on; nothing was changed; keep the webhook with --admission=webhook`,
     "SNAP-808",
   );

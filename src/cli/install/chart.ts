@@ -209,9 +209,11 @@ function namespaceTemplate(rows: readonly ComponentRow[], installation: Installa
 
 function policiesTemplate({ namespace }: Installation): string {
   const parts = [
-    `{{- if ne .Values.admission "webhook" }}\n${printed(policyObjects(namespace))}`,
+    `{{- if ne .Values.admission "webhook" }}\n${printed(policyObjects(namespace, ["snapshots"]))}`,
     `{{- if or ${shareComponents.map((name) => `.Values.${keyOf({ name })}.enabled`).join(" ")} }}\n`,
-    `${printed(policyObjects(namespace, ["shares"]))}{{- end }}\n{{- end }}\n`,
+    `${printed(policyObjects(namespace, ["shares"]))}{{- end }}\n`,
+    `{{- if and .Values.webhook.claims (eq .Values.admission "policies") }}\n`,
+    `${printed(policyObjects(namespace, ["claims"]))}{{- end }}\n{{- end }}\n`,
   ];
   return `${generated}${parts.join("")}`;
 }

@@ -5,7 +5,7 @@ import type { ManifestObject } from "../../api/manifests/component.ts";
 import { componentRows } from "../../api/manifests/rows.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { installationOf } from "../deploy.ts";
-import { componentsFor, isPolicyObject, policyObjects } from "./admission.ts";
+import { componentsFor, isPolicyObject, policyObjects, subjectsFor } from "./admission.ts";
 import { annotationOf, labelOf } from "./fields.ts";
 import {
   defaultComponents,
@@ -186,14 +186,14 @@ test("a stored configuration for claims is kept in step by the installation whos
 
 test("policies come after the components, before anything that has pods, and are of the installation like all else", () => {
   const installation = installationOf("1.2.3", { namespace: "one" });
-  const plan = planFor(componentsFor("policies", defaultComponents), installation, { policies: true });
+  const plan = planFor(componentsFor("policies", defaultComponents), installation, { policies: ["snapshots"] });
   assert.deepEqual(
     plan.rows.map(({ name }) => name),
     ["snapshot-controller"],
   );
   const policies = plan.objects.filter(isPolicyObject);
   assert.deepEqual(plan.parts.at(-1), policies);
-  assert.equal(policies.length, policyObjects("one").length);
+  assert.equal(policies.length, policyObjects("one", ["snapshots"]).length);
   for (const policy of policies) assert.equal(isKept(policy as unknown as JsonObject, installation), true);
   assert.ok(!plan.objects.some(({ kind }) => kind === "ValidatingWebhookConfiguration"));
   assert.ok(!objectsOf(planFor(defaultComponents, installation)).some(isPolicyObject), "the default is the webhook");
@@ -202,4 +202,11 @@ test("policies come after the components, before anything that has pods, and are
 test("both keep the webhook, and only policies leave it out", () => {
   assert.deepEqual(componentsFor("both", defaultComponents), defaultComponents);
   assert.deepEqual(componentsFor("webhook", defaultComponents), defaultComponents);
+});
+
+test("policies are about snapshots, about shares where there are shares, and about claims where no webhook judges them", () => {
+  assert.deepEqual(subjectsFor("webhook", defaultComponents, { claims: true }), []);
+  assert.deepEqual(subjectsFor("both", defaultComponents, { claims: true }), ["snapshots"]);
+  assert.deepEqual(subjectsFor("policies", ["shared-resource"]), ["snapshots", "shares"]);
+  assert.deepEqual(subjectsFor("policies", [], { claims: true }), ["snapshots", "claims"]);
 });

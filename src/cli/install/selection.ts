@@ -12,7 +12,8 @@ import { componentRows } from "../../api/manifests/rows.ts";
 import { claimConfigurationName } from "../../api/manifests/webhook-configurations.ts";
 import { createVolumeCallsSuffix } from "../../api/names.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { policyObjects, subjectsFor } from "./admission.ts";
+import type { PolicySubject } from "../../rules/policy-rows.ts";
+import { policyObjects } from "./admission.ts";
 import { labelled, ownershipOf } from "./ownership.ts";
 import type { ServiceName } from "./webhook-references.ts";
 
@@ -44,14 +45,14 @@ export interface InstallPlan {
 export interface PlanOptions {
   /** Also the webhook configuration for the data sources of claims. */
   readonly claims?: boolean;
-  /** Also the admission policies for snapshots. */
-  readonly policies?: boolean;
+  /** What there are admission policies for. */
+  readonly policies?: readonly PolicySubject[];
 }
 
 export function planFor(
   names: readonly string[],
   installation: Installation,
-  { claims = false, policies = false }: PlanOptions = {},
+  { claims = false, policies = [] }: PlanOptions = {},
 ): InstallPlan {
   const rows = componentRows.filter(({ name }) => names.includes(name));
   const own = (objects: readonly ManifestObject[]) => objects.map((object) => labelled(object, installation));
@@ -64,9 +65,8 @@ export function planFor(
       ...monitoringObjects(row, installation),
     ]),
   );
-  const parts = policies
-    ? [...partsOfRows, own(policyObjects(installation.namespace, subjectsFor(names)))]
-    : partsOfRows;
+  const parts =
+    policies.length === 0 ? partsOfRows : [...partsOfRows, own(policyObjects(installation.namespace, policies))];
   return {
     rows,
     installation,
