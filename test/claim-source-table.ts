@@ -46,3 +46,6 @@ export const claimSourceTable: readonly ClaimSourceRow[] = [
   row("a snapshot of another namespace", { dataSourceRef: { ...snapshotSource, namespace: "other" } }, "SNAP-134"),
   row("a group with a version", { dataSource: versioned }, "SNAP-135"),
 ];
+
+/** What the API server refuses by itself, in its own words, before it asks a validating policy. */
+export const refusedByServer: readonly string[] = ["a ConfigMap in dataSourceRef", "no name"];

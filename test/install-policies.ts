@@ -9,7 +9,7 @@ import * as states from "./install-states.ts";
 import type { InstallRow } from "./install-table.ts";
 
 async function policiesAre({ resources, one }: RowSession, expected: boolean): Promise<void> {
-  for (const policy of policyObjects("any", ["snapshots"])) {
+  for (const policy of policyObjects("any", ["snapshots", "guards"])) {
     const stored = await resources.read(policy);
     assert.equal(at(stored, "metadata", "labels", installationLabel), expected ? one : undefined, describe(policy));
   }
@@ -25,7 +25,7 @@ const installedWith =
   };
 
 export async function removePolicies({ resources }: Pick<RowSession, "resources">): Promise<void> {
-  for (const policy of policyObjects("any", ["snapshots"])) {
+  for (const policy of policyObjects("any", ["snapshots", "guards"])) {
     const stored = await resources.read(policy);
     if (stored !== undefined) await resources.remove(stored);
   }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { admissionPolicies } from "../src/rules/admission-policies.ts";
 import { kindRules } from "../src/rules/kind-rules.ts";
-import { policyRows } from "../src/rules/policy-rows.ts";
+import { policiesFor, policyRows, policySubjects } from "../src/rules/policy-rows.ts";
 import { classRules, contentRules, snapshotRules } from "../src/rules/snapshot-rules.ts";
 import { admissionPairs } from "./admission-pairs.ts";
 import { policyVerdict, webhookJudgement } from "./policy-verdict.ts";
@@ -52,4 +52,15 @@ test("a policy that refuses is bound with the actions that are asked for, and on
       [`${plural}-broken-before.storage.snapkeep.dev`, `${plural}-broken-before.storage.snapkeep.dev`, ["Warn"]],
     ]),
   );
+});
+
+test("each variable has a name that the API server accepts", () => {
+  const reserved = ["as", "break", "const", "continue", "else", "for", "function", "if", "import", "in", "let", "loop"];
+  const more = ["namespace", "package", "return", "var", "void", "while", "true", "false", "null"];
+  const choice = { subjects: policySubjects, actions: ["Deny"], namespace: "snapkeep", provisioners: [] } as const;
+  for (const { spec } of policiesFor(choice))
+    for (const { name } of (spec as { variables?: { name: string }[] }).variables ?? []) {
+      assert.match(name, /^[A-Za-z]\w*$/);
+      assert.ok(![...reserved, ...more].includes(name), name);
+    }
 });

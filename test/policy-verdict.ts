@@ -61,7 +61,8 @@ function lazily({ variables }: PolicySpec, values: Readonly<Record<string, Value
 
 /** What an expression may look at. */
 export interface PolicyInput {
-  readonly object: JsonObject;
+  /** null on DELETE. */
+  readonly object: JsonObject | null;
   readonly oldObject?: JsonObject | undefined;
   readonly request?: JsonObject;
   readonly params?: JsonObject;

@@ -27,6 +27,8 @@ test("no harness writes a role of its own for a component: what a test writes be
   assert.deepEqual(written, [
     // A user of `snapkeep access`.
     'test/e2e/access.test.ts: ["create"]',
+    // Users whom nothing but a policy holds back.
+    'test/e2e/admission-guards.test.ts: "cluster-admin"',
     // The harness itself: a token without a role may do nothing.
     'test/e2e/control-plane.test.ts: ["list"]',
     // A user of `snapkeep explain` who may look at snapshots alone.

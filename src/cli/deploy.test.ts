@@ -105,7 +105,7 @@ test("no expression of a manifest names a namespace, so that kustomize and the c
   );
   assert.ok(expressions.some((found) => found.startsWith("kustomize/overlays/webhook-claims/")));
   assert.ok(expressions.some((found) => found.startsWith("helm/snapkeep/templates/webhook.yaml")));
-  const names = ["system:serviceaccount", namespace, driverNamespace, "Release.Namespace"];
+  const names = ["system:serviceaccount:\\w+", namespace, driverNamespace, "Release.Namespace"];
   const withName = expressions.filter((found) =>
     names.some((name) => new RegExp(`\\b${name}\\b(?!\\.dev)`).test(found.replace(/^.*?: /, ""))),
   );

@@ -59,7 +59,7 @@ function baseFolders(installation: Installation): readonly Entry[] {
     ),
     ...folder(
       policiesFolder,
-      [{ path: "policies.yaml", objects: policyObjects(installation.namespace, ["snapshots"]) }],
+      [{ path: "policies.yaml", objects: policyObjects(installation.namespace, ["snapshots", "guards"]) }],
       {},
       "The rules for snapshots without a webhook, for Kubernetes 1.30 or newer. They need nothing else.",
     ),

@@ -132,7 +132,7 @@ const exitCodesPage = (): string =>
 const policiesPage = (): string =>
   page(
     "Admission policies",
-    "The rules of admission, and the ValidatingAdmissionPolicy that has each; `snapkeep admission-policies --print` writes the policies, generated from the same rows as the webhook. They need Kubernetes 1.30 or newer.",
+    "The rules of admission, and the ValidatingAdmissionPolicy that has each; `snapkeep admission-policies --print` writes the policies, generated from the same rows as the webhook. They need Kubernetes 1.30 or newer; those for data sources of claims 1.36.",
     "A policy refuses with status 422 and the reason Invalid; the webhook refuses VolumeSnapshots, VolumeSnapshotContents and VolumeSnapshotClasses with status 400. The policies of shares refuse with 403, as the webhook does; where the ConfigMap of an allow-list is missing, they refuse every share of its kind. Of several broken rules, or volumes, a policy names the first, the webhook all. Otherwise the messages are the same, after the name of the policy; only a value that is long, or not plain text, is called *another text*. A rule that the stored object broke already does not refuse an update: the policy whose name ends in `-broken-before` warns of it.",
     table(
       ["code", "kind", "field", "policy", "why there is none"],

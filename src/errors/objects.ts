@@ -163,6 +163,21 @@ export const objectErrorRows = {
     fix: 'write the name of the share as key and "namespace:name" of its Secret or ConfigMap as value',
     more: "A key that ends in .severity has the value info, warning or critical, and stands beside the entry of its share.",
   },
+  "SNAP-161": {
+    title: "Somebody else writes the Lease of stored CreateVolume calls",
+    why: "The csi-provisioner believes what stands there about volumes that it may have created. A policy lets only service accounts of the Lease's namespace, the control plane and administrators of the group system:masters write it.",
+    fix: "write it as the driver's service account, or remove the policy stored-calls.storage.snapkeep.dev first",
+  },
+  "SNAP-162": {
+    title: "Somebody else marks a VolumeSnapshot as lost",
+    why: "The snapshot-controller shows a snapshot with this annotation as lost for good.",
+    fix: "leave the annotation to the snapshot-controller",
+  },
+  "SNAP-163": {
+    title: "The account of a provisioner creates a PersistentVolume that is not its driver's",
+    why: "The csi-provisioner creates volumes of its own driver only. Whoever has stolen its token could otherwise make a volume of a node's files.",
+    fix: "create other PersistentVolumes as another account",
+  },
   "SNAP-191": {
     title: "A field has a value of the wrong type",
     why: "Only text can be a name or a handle.",

@@ -124,7 +124,7 @@ const refusing = policyObject({
   isConcerned: `${annotation(annotations.droppedSource)} != '' || ${annotation(annotations.sourceNamespace)} != ''`,
   variables: [
     { name: "problem", expression: annotation(annotations.droppedSource) },
-    { name: "namespace", expression: annotation(annotations.sourceNamespace) },
+    { name: "writtenNamespace", expression: annotation(annotations.sourceNamespace) },
   ],
   validations: [
     {
@@ -135,11 +135,11 @@ const refusing = policyObject({
     },
     {
       expression:
-        "variables.namespace == '' || object.spec.?dataSourceRef.?namespace.orValue('') == variables.namespace",
+        "variables.writtenNamespace == '' || object.spec.?dataSourceRef.?namespace.orValue('') == variables.writtenNamespace",
       message: `spec.dataSourceRef.namespace: ${fix("SNAP-134")} [SNAP-134]`,
       messageExpression: [
         celText("spec.dataSourceRef.namespace: is "),
-        `(${isPlain("variables.namespace")} ? '"' + variables.namespace + '"' : 'another text')`,
+        `(${isPlain("variables.writtenNamespace")} ? '"' + variables.writtenNamespace + '"' : 'another text')`,
         celText(
           `, but this cluster drops the namespace and the source with it: its feature gate CrossNamespaceVolumeDataSource is off; ${fix("SNAP-134", "the gate")} [SNAP-134]`,
         ),

@@ -24,8 +24,8 @@ export interface PolicyDraft {
   readonly isConcerned: string;
   readonly variables: readonly PolicyVariable[];
   readonly validations: readonly JsonObject[];
-  /** A ConfigMap that the expressions call params. */
-  readonly hasParams?: true;
+  /** What the expressions call params. */
+  readonly params?: { readonly apiVersion: string; readonly kind: string };
 }
 
 export const policyObject = (draft: PolicyDraft): JsonObject => ({
@@ -34,7 +34,7 @@ export const policyObject = (draft: PolicyDraft): JsonObject => ({
   metadata: { name: draft.name },
   spec: {
     failurePolicy: draft.failurePolicy,
-    ...(draft.hasParams ? { paramKind: { apiVersion: "v1", kind: "ConfigMap" } } : {}),
+    ...(draft.params === undefined ? {} : { paramKind: { ...draft.params } }),
     matchConstraints: {
       matchPolicy: "Equivalent",
       ...(draft.namespaceSelector === undefined ? {} : { namespaceSelector: draft.namespaceSelector }),
@@ -50,14 +50,15 @@ export const bindingObject = (
   policy: string,
   actions: readonly ValidationAction[],
   params?: JsonObject,
+  /** Without the list nobody knows which names are allowed; without the component nobody is guarded. */
+  notFound: "Deny" | "Allow" = "Deny",
 ): JsonObject => ({
   apiVersion: policyApi,
   kind: "ValidatingAdmissionPolicyBinding",
   metadata: { name: policy },
   spec: {
     policyName: policy,
-    // Without the list nobody knows which names are allowed.
-    ...(params === undefined ? {} : { paramRef: { ...params, parameterNotFoundAction: "Deny" } }),
+    ...(params === undefined ? {} : { paramRef: { ...params, parameterNotFoundAction: notFound } }),
     validationActions: [...actions],
   },
 });

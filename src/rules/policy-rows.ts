@@ -4,12 +4,19 @@ import type { JsonObject } from "../base/json.ts";
 import type { ErrorCode } from "../errors/codes.ts";
 import { admissionPolicies, policyName, policySets } from "./admission-policies.ts";
 import { claimPolicies, claimPolicyName } from "./claim-policies.ts";
+import {
+  guardPolicies,
+  lostContentsPolicy,
+  type ProvisionerAccount,
+  storedCallsPolicy,
+  volumesPolicyName,
+} from "./guard-policies.ts";
 import { podMakers } from "./pod-specs.ts";
 import type { ValidationAction } from "./policy-objects.ts";
 import { sharePolicies, sharePolicyName, volumePolicyName } from "./share-policies.ts";
 
 /** What policies are about. */
-export const policySubjects = ["snapshots", "shares", "claims"] as const;
+export const policySubjects = ["snapshots", "shares", "claims", "guards"] as const;
 export type PolicySubject = (typeof policySubjects)[number];
 
 export interface PolicyChoice {
@@ -17,12 +24,14 @@ export interface PolicyChoice {
   readonly actions: readonly ValidationAction[];
   /** Where the ConfigMaps are that list the shares with reserved names. */
   readonly namespace: string;
+  readonly provisioners: readonly ProvisionerAccount[];
 }
 
-export const policiesFor = ({ subjects, actions, namespace }: PolicyChoice): readonly JsonObject[] => [
+export const policiesFor = ({ subjects, actions, namespace, provisioners }: PolicyChoice): readonly JsonObject[] => [
   ...(subjects.includes("snapshots") ? admissionPolicies(actions) : []),
   ...(subjects.includes("shares") ? sharePolicies(actions, namespace) : []),
   ...(subjects.includes("claims") ? claimPolicies(actions) : []),
+  ...(subjects.includes("guards") ? guardPolicies(actions, provisioners) : []),
 ];
 
 /** A rule, and the policy that has it; or why none has. */
@@ -73,4 +82,7 @@ export const policyRows: readonly PolicyRow[] = [
     field: `metadata.name, with ConfigMap ${allowListSources[kind].configMap}`,
     policy: sharePolicyName(kind),
   })),
+  { code: "SNAP-161", kind: "Lease", field: "metadata", policy: storedCallsPolicy },
+  { code: "SNAP-162", kind: "VolumeSnapshot", field: "metadata.annotations", policy: lostContentsPolicy },
+  { code: "SNAP-163", kind: "PersistentVolume", field: "spec.csi.driver", policy: volumesPolicyName("DRIVER") },
 ];

@@ -24,7 +24,7 @@ import {
   validationObject,
 } from "./policy-objects.ts";
 import { isPlain } from "./policy-variables.ts";
-import { referenceFields, reservedPrefix, shareDriver } from "./shared-resources.ts";
+import { reservedPrefix, shareDriver, shareReferenceFields } from "./shared-resources.ts";
 
 /** Where the ConfigMaps of the allow-lists are. */
 export function sharePolicies(actions: readonly ValidationAction[], namespace: string): readonly JsonObject[] {
@@ -66,7 +66,7 @@ const said = (text: string): string => `(${isPlain(text)} ? ${text} : 'another t
 export const sharePolicyName = (kind: ShareKind): string => `${kind.toLowerCase()}s.${policyDomain}`;
 
 function namePolicy(kind: ShareKind): PolicyPair {
-  const field = referenceFields[kind];
+  const field = shareReferenceFields[kind];
   const { configMap } = allowListSources[kind];
   const member = (side: string, name: string): string => `${side}.?spec.?${field}.?${name}.orValue('').trim()`;
   const listed = "variables.parts[0] + '/' + variables.parts[1]";
@@ -108,7 +108,7 @@ function namePolicy(kind: ShareKind): PolicyPair {
       rules: rulesFor([`${kind.toLowerCase()}s`]),
       isConcerned: onlyIfChanged("?spec"),
       variables,
-      hasParams: true,
+      params: { apiVersion: "v1", kind: "ConfigMap" },
     },
     refusals: [validation("!variables.isBroken || variables.isKept")],
     warnings: [validation("!variables.isBroken || !variables.isKept", brokenBefore)],

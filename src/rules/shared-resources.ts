@@ -16,12 +16,12 @@ export const shareDriver = "csi.sharedresource.openshift.io";
 export const shareGroup = "sharedresource.openshift.io";
 export const reservedPrefix = "openshift-";
 
-export const referenceFields = { SharedSecret: "secretRef", SharedConfigMap: "configMapRef" } as const;
+export const shareReferenceFields = { SharedSecret: "secretRef", SharedConfigMap: "configMapRef" } as const;
 
 /** The reference as it stands in the share; the schema allows empty texts. */
 export const referenceOf = (kind: ShareKind, share: JsonObject): ShareReference => ({
-  namespace: textMember(share, `spec.${referenceFields[kind]}.namespace`)?.trim() ?? "",
-  name: textMember(share, `spec.${referenceFields[kind]}.name`)?.trim() ?? "",
+  namespace: textMember(share, `spec.${shareReferenceFields[kind]}.namespace`)?.trim() ?? "",
+  name: textMember(share, `spec.${shareReferenceFields[kind]}.name`)?.trim() ?? "",
 });
 
 export const isReservedName = (name: string): boolean => name.startsWith(reservedPrefix);
@@ -45,7 +45,7 @@ export function reservedNameProblem(
   return allowed.namespace === reference.namespace && allowed.name === reference.name
     ? undefined
     : withCode(
-        `spec.${referenceFields[kind]}: ${kind} ${name} refers to ${found}, but ConfigMap ${configMap} reserves this name for ${allowed.namespace}/${allowed.name}; refer to that, or ${fix("SNAP-152")}`,
+        `spec.${shareReferenceFields[kind]}: ${kind} ${name} refers to ${found}, but ConfigMap ${configMap} reserves this name for ${allowed.namespace}/${allowed.name}; refer to that, or ${fix("SNAP-152")}`,
         "SNAP-152",
       );
 }
@@ -73,7 +73,7 @@ function shareViolation(kind: ShareKind, share: JsonObject, lists: AllowLists): 
   // A generated name has no end yet in a manifest; the API server fills it in before it asks a webhook.
   const name = textMember(share, "metadata.name") ?? textMember(share, "metadata.generateName") ?? "";
   const message = reservedNameProblem(kind, name, referenceOf(kind, share), lists);
-  const field = lists[kind].has(name) ? `spec.${referenceFields[kind]}` : "metadata.name";
+  const field = lists[kind].has(name) ? `spec.${shareReferenceFields[kind]}` : "metadata.name";
   return message === undefined ? undefined : { code: "SNAP-152", field, message };
 }
 

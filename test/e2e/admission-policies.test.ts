@@ -10,19 +10,16 @@ import { sharedResourceCrds } from "../../src/api/crds/shared-resource.ts";
 import { allowListSources, shareKinds } from "../../src/api/share-lists.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { admissionPolicies, policyName } from "../../src/rules/admission-policies.ts";
-import { claimPolicies } from "../../src/rules/claim-policies.ts";
-import { claimSourceViolations } from "../../src/rules/claim-sources.ts";
 import { allowListIn } from "../../src/rules/share-allow-lists.ts";
 import { sharePolicies } from "../../src/rules/share-policies.ts";
 import { judgeShare, judgeVolumes } from "../../src/rules/shared-resources.ts";
 import { type AdmissionPair, admissionPairs, contentSpecs, objectOf, snapshotSpecs } from "../admission-pairs.ts";
-import { claimSourceTable, configMapSource, customSource } from "../claim-source-table.ts";
 import { differenceCounts, webhookJudgement } from "../policy-verdict.ts";
 import { shareVolume } from "../shared-resource-objects.ts";
-import { claimGates } from "../webhook-verdict.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { installCrdsOn } from "./harness/crds.ts";
 import { guideCommands, guideShell } from "./harness/guides.ts";
+import { afterName, applyPolicies, collectionOf, messageIn, policyGroup } from "./harness/policies.ts";
 import { type Answer, request } from "./harness/request.ts";
 import { type JudgedKind, judgedKinds, pathTo, stubCrds } from "./harness/share-objects.ts";
 import { until } from "./harness/until.ts";
@@ -31,8 +28,7 @@ import { createTestWebhook } from "./harness/webhook.ts";
 const versions = ["v1beta1", "v1"] as const;
 type Version = (typeof versions)[number];
 const api = "/apis/snapshot.storage.k8s.io";
-const group = "/apis/admissionregistration.k8s.io/v1";
-const policies = `${group}/validatingadmissionpolicies`;
+const policies = `${policyGroup}/validatingadmissionpolicies`;
 const collection = (kind: string): string =>
   kind === "VolumeSnapshot" ? "namespaces/default/volumesnapshots" : `${kind.toLowerCase().replace(/s$/, "se")}s`;
 const pathOf = (kind: string, version: Version): string => `${api}/${version}/${collection(kind)}`;
@@ -40,9 +36,9 @@ const named = (object: JsonObject): string => String((object.metadata as JsonObj
 
 let plane: ControlPlane;
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
-const ask = (method: string, path: string, body?: unknown): Promise<Answer> =>
+const ask = (method: string, path: string, body?: unknown, token = plane.token): Promise<Answer> =>
   request({ url: plane.url, authority: plane.authority.certificate }, method, path, {
-    token: plane.token,
+    token,
     body,
     agent,
   });
@@ -80,15 +76,10 @@ async function judgedBy({ kind, before: old, after: now }: AdmissionPair, versio
   return ask("PUT", `${pathOf(kind, version)}/${named(found)}?dryRun=All`, { ...found, apiVersion, spec: now.spec });
 }
 
-const messageIn = ({ text }: Answer): string => (JSON.parse(text) as { message: string }).message;
-const afterName = (text: string): string =>
-  text.replace(/^.*?ValidatingAdmissionPolicy '[^']*' with binding '[^']*'( denied request)?: /s, "");
-
 describe("admission policies", () => {
   before(async () => {
     plane = await startControlPlane({
       controllers: "storage",
-      featureGates: { CrossNamespaceVolumeDataSource: false },
       controllerManagerFlags: ["--controllers=validatingadmissionpolicy-status-controller"],
     });
     await installCrdsOn(plane, looseCrds);
@@ -128,13 +119,7 @@ describe("admission policies", () => {
     },
   };
 
-  const collectionOf = (object: JsonObject): string => {
-    const kind = String(object.kind).toLowerCase();
-    return `${group}/${kind.endsWith("policy") ? kind.replace(/y$/, "ies") : `${kind}s`}`;
-  };
-  async function apply(objects: readonly JsonObject[]): Promise<void> {
-    for (const object of objects) await created(collectionOf(object), object);
-  }
+  const apply = (objects: readonly JsonObject[]): Promise<void> => applyPolicies(ask, objects);
 
   test("policies and webhook agree on every pair in v1 and v1beta1, message for message, with status 422", async () => {
     const counts = { pairs: 0, refused: 0, several: 0, warned: 0 };
@@ -310,39 +295,7 @@ describe("admission policies", () => {
         else assert.deepEqual([answer.status, afterName(messageIn(answer))], [403, refusal.message]);
       }
   });
-
-  test("policies refuse claims whose source the API server would drop, in the words of the webhook", async () => {
-    const path = "/api/v1/namespaces/default/persistentvolumeclaims?dryRun=All";
-    const claimOf = (sources: JsonObject): JsonObject => ({
-      apiVersion: "v1",
-      kind: "PersistentVolumeClaim",
-      metadata: { name: "data" },
-      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...sources },
-    });
-    await apply(claimPolicies(["Deny"]));
-    await until({ what: "the policies for claims are in force" }, async () =>
-      (await ask("POST", path, claimOf({ dataSource: configMapSource }))).status === 422 ? true : undefined,
-    );
-    const byServer: string[] = [];
-    for (const { given, sources } of claimSourceTable) {
-      const answer = await ask("POST", path, claimOf(sources));
-      const [refusal] = claimSourceViolations(claimOf(sources), undefined, claimGates);
-      if (refusal === undefined) assert.equal(answer.status, 201, `${given}: ${answer.text}`);
-      else assert.equal(answer.status, 422, `${given}: ${answer.text}`);
-      if (refusal === undefined) continue;
-      if (messageIn(answer).includes("claim-sources")) assert.equal(afterName(messageIn(answer)), refusal.message);
-      else byServer.push(given);
-    }
-    // The API server itself refuses these before it asks a validating policy, in its own words.
-    assert.deepEqual(byServer, sourcesThatTheServerRefuses);
-    const stored = JSON.parse((await ask("POST", path, claimOf({ dataSource: customSource }))).text) as JsonObject;
-    const { dataSourceRef } = stored.spec as JsonObject;
-    assert.deepEqual(dataSourceRef, customSource);
-    assert.equal((stored.metadata as JsonObject).annotations, undefined);
-  });
 });
-
-const sourcesThatTheServerRefuses = ["a ConfigMap in dataSourceRef"];
 
 /** Each variable ten times, and each expression joined to itself ten times: ten times the cost of each expression, and of all together. */
 function tenTimes(object: JsonObject): JsonObject {

@@ -2,52 +2,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { snapshotCrds } from "../../src/api/crds/index.ts";
-import { realWorld, type World } from "../../src/base/world.ts";
-import { commands } from "../../src/cli/commands.ts";
-import { createResources } from "../../src/cli/install/resources.ts";
-import { runCommandLine } from "../../src/cli/run.ts";
 import { crdStates, migrateRows, playCrdState, playMigrateRow } from "../install-crds.ts";
-import { whilePodsAreReady } from "../install-pods.ts";
-import { policyInstallRows, removePolicies } from "../install-policies.ts";
 import type { InstallSession } from "../install-states.ts";
 import { installRows, playInstallRow } from "../install-table.ts";
 import { type Connection, connect } from "./harness/client.ts";
 import { guideCommands } from "./harness/guides.ts";
+import { sessionOn } from "./harness/install-session.ts";
 import { createKubectl } from "./harness/kubectl.ts";
 import { type MigrationGround, sharedMigrationGround } from "./harness/migrations.ts";
 import { until } from "./harness/until.ts";
-
-/** --apply waits for pods, which no kubelet runs here: a second of that passes in ten milliseconds. */
-const hurried: World = {
-  ...realWorld,
-  elapsed: () => realWorld.elapsed() * 100,
-  sleep: (ms, signal) => realWorld.sleep(ms / 100, signal),
-};
-
-function sessionOn(kubeconfig: string, { client }: Connection): InstallSession {
-  const snapkeep: InstallSession["snapkeep"] = async (command, ...argv) => {
-    let text = "";
-    const write = (more: string): void => {
-      text += more;
-    };
-    const isPatient = command === "install" && !argv.some((word) => word.startsWith("--timeout"));
-    const patience = isPatient ? ["--timeout=2000s"] : [];
-    const code = await runCommandLine(commands, [command, ...argv, `--kubeconfig=${kubeconfig}`, ...patience], {
-      environment: {},
-      signal: new AbortController().signal,
-      world: hurried,
-      out: { write },
-      error: { write },
-      version: "1.2.3",
-    });
-    return { code, text };
-  };
-  return {
-    client,
-    snapkeep,
-    whilePodsAreReady: (prefix, work) => whilePodsAreReady(client, prefix, work),
-  };
-}
 
 describe("install on a real API server", () => {
   const groundFor = sharedMigrationGround();
@@ -105,10 +68,5 @@ describe("install on a real API server", () => {
     before(() => ground.install(snapshotCrds(3)));
     for (const [index, row] of installRows.entries())
       test(`${row.command}: the cluster ${row.cluster}`, () => playInstallRow(row, session, `install-${index}`));
-    for (const [index, row] of policyInstallRows.entries())
-      test(`${row.command}: the cluster ${row.cluster}`, async () => {
-        const resources = createResources(connection.client, new AbortController().signal);
-        await playInstallRow(row, session, `policies-${index}`).finally(() => removePolicies({ resources }));
-      });
   });
 });

@@ -1,9 +1,11 @@
 /** `snapkeep admission-policies`: the rules as admission policies of Kubernetes, for clusters without the webhook. */
 import { stringify } from "yaml";
+import type { ProvisionerAccount } from "../../rules/guard-policies.ts";
 import type { ValidationAction } from "../../rules/policy-objects.ts";
 import { type PolicySubject, policiesFor, policyRows, policySubjects } from "../../rules/policy-rows.ts";
 import { type CommandInput, defineCommand } from "../../runtime/command.ts";
 import { bool, list, oneOf, text } from "../../runtime/flag-kinds.ts";
+import { ownProvisioners } from "../install/admission.ts";
 
 const actions: readonly ValidationAction[] = ["Deny", "Warn", "Audit"];
 const isSubject = (word: string): word is PolicySubject => policySubjects.some((subject) => subject === word);
@@ -28,6 +30,10 @@ const flags = {
     required: true,
     help: "With --for=shares: where the ConfigMaps are that list the shares with reserved names.",
   }),
+  provisioners: list({
+    default: ownProvisioners.map(({ binding, driver }) => `${binding}=${driver}`),
+    help: "With --for=guards: each csi-provisioner, as the ClusterRoleBinding of its service account and its driver. These accounts may create PersistentVolumes of their driver only.",
+  }),
   output: oneOf(["text", "yaml", "json"], {
     default: "text",
     short: "o",
@@ -48,6 +54,10 @@ export const command = defineCommand({
       does: "Refuse reserved names of shares, and volumes of shares that are not read-only",
       line: "snapkeep admission-policies --print --for=shares | kubectl apply --server-side -f -",
     },
+    {
+      does: "Guard what the components trust, with a driver of your own",
+      line: "snapkeep admission-policies --print --for=guards --provisioners=my-driver-provisioner=csi.example.com",
+    },
     { does: "Remove the policies", line: "snapkeep admission-policies --print | kubectl delete -f -" },
   ],
   check: (options) => {
@@ -56,6 +66,9 @@ export const command = defineCommand({
     const other = options.for.find((word) => !isSubject(word));
     if (other !== undefined || options.for.length === 0)
       return `--for: ${JSON.stringify(other ?? "")}; expected some of ${policySubjects.join(", ")}`;
+    const broken = options.provisioners.find((word) => !/^[^=]+=[a-z0-9.-]+$/.test(word));
+    if (broken !== undefined)
+      return `--provisioners: ${JSON.stringify(broken)}; expected BINDING=DRIVER, for example my-driver=csi.example.com`;
     if (options.actions.length === 0) return `--actions: expected some of ${actions.join(", ")}`;
     // The API server refuses this pair, because the same message would be sent twice.
     if (options.actions.includes("Deny") && options.actions.includes("Warn"))
@@ -68,6 +81,11 @@ export const command = defineCommand({
   },
 });
 
+const provisionerIn = (text: string): ProvisionerAccount => {
+  const [binding = "", driver = ""] = text.split("=");
+  return { binding, driver };
+};
+
 type Input = CommandInput<typeof flags>;
 
 function manifests({ options }: Input): string {
@@ -76,6 +94,7 @@ function manifests({ options }: Input): string {
     subjects: options.for.filter(isSubject),
     actions: options.actions.filter(isAction),
     namespace,
+    provisioners: options.provisioners.map(provisionerIn),
   });
   if (options.output === "json")
     return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }, undefined, 2)}\n`;

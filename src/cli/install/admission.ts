@@ -2,6 +2,7 @@
 import type { ManifestObject } from "../../api/manifests/component.ts";
 import type { CodedMessage } from "../../api/plan.ts";
 import { withCode } from "../../errors/codes.ts";
+import type { ProvisionerAccount } from "../../rules/guard-policies.ts";
 import { type PolicySubject, policiesFor } from "../../rules/policy-rows.ts";
 
 export const admissionModes = ["webhook", "policies", "both"] as const;
@@ -21,14 +22,21 @@ export function subjectsFor(
   { claims = false } = {},
 ): readonly PolicySubject[] {
   if (mode === "webhook") return [];
-  const subjects: PolicySubject[] = ["snapshots"];
+  const subjects: PolicySubject[] = ["snapshots", "guards"];
   if (components.some((name) => shareComponents.includes(name))) subjects.push("shares");
   if (claims && mode === "policies") subjects.push("claims");
   return subjects;
 }
 
+/** The components with a csi-provisioner; those of other drivers are named with `snapkeep admission-policies --provisioners`. */
+export const ownProvisioners: readonly ProvisionerAccount[] = [
+  { binding: "snapkeep-directory-driver", driver: "directory.snapkeep.dev" },
+];
+
 export const policyObjects = (namespace: string, subjects: readonly PolicySubject[]): readonly ManifestObject[] =>
-  policiesFor({ subjects, namespace, actions: ["Deny"] }).map((policy) => policy as unknown as ManifestObject);
+  policiesFor({ subjects, namespace, actions: ["Deny"], provisioners: ownProvisioners }).map(
+    (policy) => policy as unknown as ManifestObject,
+  );
 
 export const isPolicyObject = ({ kind }: ManifestObject): boolean => kind.includes("AdmissionPolicy");
 

@@ -209,7 +209,7 @@ function namespaceTemplate(rows: readonly ComponentRow[], installation: Installa
 
 function policiesTemplate({ namespace }: Installation): string {
   const parts = [
-    `{{- if ne .Values.admission "webhook" }}\n${printed(policyObjects(namespace, ["snapshots"]))}`,
+    `{{- if ne .Values.admission "webhook" }}\n${printed(policyObjects(namespace, ["snapshots", "guards"]))}`,
     `{{- if or ${shareComponents.map((name) => `.Values.${keyOf({ name })}.enabled`).join(" ")} }}\n`,
     `${printed(policyObjects(namespace, ["shares"]))}{{- end }}\n`,
     `{{- if and .Values.webhook.claims (eq .Values.admission "policies") }}\n`,

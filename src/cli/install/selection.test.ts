@@ -196,6 +196,8 @@ test("policies come after the components, before anything that has pods, and are
   assert.equal(policies.length, policyObjects("one", ["snapshots"]).length);
   for (const policy of policies) assert.equal(isKept(policy as unknown as JsonObject, installation), true);
   assert.ok(!plan.objects.some(({ kind }) => kind === "ValidatingWebhookConfiguration"));
+  assert.doesNotMatch(JSON.stringify(plan.objects), /WebhookUnavailable|WebhookFailures/, "nor its alerts");
+  assert.match(JSON.stringify(planFor(defaultComponents, installation).objects), /WebhookUnavailable/);
   assert.ok(!objectsOf(planFor(defaultComponents, installation)).some(isPolicyObject), "the default is the webhook");
 });
 
@@ -206,7 +208,7 @@ test("both keep the webhook, and only policies leave it out", () => {
 
 test("policies are about snapshots, about shares where there are shares, and about claims where no webhook judges them", () => {
   assert.deepEqual(subjectsFor("webhook", defaultComponents, { claims: true }), []);
-  assert.deepEqual(subjectsFor("both", defaultComponents, { claims: true }), ["snapshots"]);
-  assert.deepEqual(subjectsFor("policies", ["shared-resource"]), ["snapshots", "shares"]);
-  assert.deepEqual(subjectsFor("policies", [], { claims: true }), ["snapshots", "claims"]);
+  assert.deepEqual(subjectsFor("both", defaultComponents, { claims: true }), ["snapshots", "guards"]);
+  assert.deepEqual(subjectsFor("policies", ["shared-resource"]), ["snapshots", "guards", "shares"]);
+  assert.deepEqual(subjectsFor("policies", [], { claims: true }), ["snapshots", "guards", "claims"]);
 });
