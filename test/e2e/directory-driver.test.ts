@@ -88,7 +88,9 @@ test(`killed ${rounds} times during copies and deletions, the driver never shows
   const { stdout } = await run("find", [driver.root, "-mindepth", "1"]);
   assert.deepEqual(
     stdout.trim().split("\n").sort(),
-    [".making-snapshots", ".making-volumes", "snapshots", "volumes"].map((name) => join(driver.root, name)),
+    [".making-groups", ".making-snapshots", ".making-volumes", "groups", "snapshots", "volumes"].map((name) =>
+      join(driver.root, name),
+    ),
   );
 });
 
