@@ -54,7 +54,7 @@ describe("both sidecars in one process", () => {
     await installSnapshotCrds(client);
     await startComponent(plane, "snapshot-controller");
     // Not ready at once: there is always something in flight.
-    driver = await startDirectoryDriver(plane.instance, { flags: ["--snapshot-delay=500ms"] });
+    driver = await startDirectoryDriver(plane.instance, { flags: ["--snapshot-delay=1500ms"] });
     fixtures = { client, csi: csiClientTo(driver.socket), driver: driver.driver, namespace };
     snapshots = snapshotsOf(fixtures);
     claims = claimsOf(client, "plain");
@@ -103,6 +103,11 @@ describe("both sidecars in one process", () => {
     await Promise.all(running.map((daemon) => daemon.stop("SIGKILL")));
     running = [];
   };
+  /** Leases of killed processes are removed, so that no process waits for them to expire. */
+  const dropLeases = async (): Promise<void> => {
+    for (const name of [snapshotterLease(), provisionerLease()])
+      await connection.client.delete(leaseRef(name)).catch(() => undefined);
+  };
   const boundCount = async (): Promise<number> =>
     (await connection.client.list("PersistentVolumeClaim", { namespace })).objects.filter(
       ({ status }) => status?.phase === "Bound",
@@ -111,6 +116,8 @@ describe("both sidecars in one process", () => {
     (await connection.client.list("VolumeSnapshot", { namespace })).objects.filter(
       ({ status }) => status?.readyToUse === true,
     ).length;
+  const contentCount = async (): Promise<number> =>
+    (await connection.client.list("VolumeSnapshotContent")).objects.length;
   const untilCounted = (what: string, count: () => Promise<number>, wanted: number) =>
     until({ what: `${wanted} ${what}`, msMax: 90_000, everyMs: 100 }, async () =>
       (await count()) >= wanted ? true : undefined,
@@ -163,11 +170,13 @@ describe("both sidecars in one process", () => {
     let [bound, ready] = [1, 1];
     for (const next of ["joined", "separate", "joined"] as const) {
       const round = `${next}-${bound}`;
-      await Promise.all(numbered(round).map((name) => snapshots.take(name, "source", "delete")));
       await Promise.all(numbered(round).map((name) => claims.create(name, restoring("base"))));
       await untilCounted("claims are bound", boundCount, bound + 1);
+      await Promise.all(numbered(round).map((name) => snapshots.take(name, "source", "delete")));
+      await untilCounted("contents are there", contentCount, ready + 1);
       assert.ok((await readyCount()) < ready + 15, "too late: no snapshot was in flight");
       await kill();
+      await dropLeases();
       if (next === "joined") await startJoined();
       else startSeparate();
       [bound, ready] = [bound + 15, ready + 15];
