@@ -23,6 +23,7 @@ import {
 } from "../src/cli/install/selection.ts";
 import type { createClient } from "../src/kube/client.ts";
 import { createAuthority } from "../src/runtime/certificates.ts";
+import { deleteCrds } from "./e2e/harness/crds.ts";
 
 export interface InstallSession {
   readonly client: ReturnType<typeof createClient>;
@@ -140,12 +141,12 @@ async function injects(session: RowSession): Promise<void> {
         webhook.clientConfig.caBundle = Buffer.from(certificate).toString("base64");
   });
 }
-export async function withoutCertManager({ resources }: RowSession): Promise<void> {
-  for (const crd of certManagerCrds) {
-    const stored = await resources.read(crd);
-    if (stored !== undefined) await resources.remove(stored);
-  }
-}
+/** Returns when they are gone: a CRD that is created again before would go with the old one. */
+export const withoutCertManager = ({ client }: RowSession): Promise<void> =>
+  deleteCrds(
+    client,
+    certManagerCrds.map(({ metadata }) => metadata.name),
+  );
 
 export const nothing: SetUp = async () => undefined;
 
