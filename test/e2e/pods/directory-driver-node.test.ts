@@ -90,13 +90,12 @@ test("csi-sanity passes completely: what it skips needs a capability that a dire
     "ControllerModifyVolume not supported",
     "ControllerPublishVolume not supported",
     "ControllerUnpublishVolume not supported",
-    "GroupControllerService not supported",
     "Modify Volume not supported",
     "Modify volume not supported",
     "NodeStageVolume not supported",
     "NodeUnstageVolume not supported",
   ]);
-  assert.equal(specs.filter(({ State }) => State === "passed").length, 62);
+  assert.equal(specs.filter(({ State }) => State === "passed").length, 68);
   const { stdout: left } = await run("find", [driver.root, "-mindepth", "2"]);
   assert.equal(left, "", "it leaves nothing on the disk");
   assert.deepEqual(mountsUnder(instance.folder), []);
