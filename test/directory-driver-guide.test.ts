@@ -10,11 +10,11 @@ import { connectTo, temporaryFolder } from "./csi-sockets.ts";
 
 const guide = readFileSync(resolve(import.meta.dirname, "../docs/guides/directory-driver.md"), "utf8");
 
-test("every path that the guide lists exists after a volume, a block volume and a snapshot are created", async (t) => {
+test("every path that the guide lists exists after a volume, a block volume, a snapshot and a group are created", async (t) => {
   const folder = temporaryFolder(t);
   const socket = join(folder, "csi.sock");
   const driver = startCommand("directory-driver", "--endpoint", socket, "--root", join(folder, "storage"));
-  const { controller, close } = connectTo(t, socket);
+  const { controller, group, close } = connectTo(t, socket);
   const accessMode = { mode: 1 };
   const capacityRange = { requiredBytes: 4096n };
   for (const [name, kind] of [
@@ -27,11 +27,19 @@ test("every path that the guide lists exists after a volume, a block volume and 
       volumeCapabilities: [{ accessMode, accessType: { case: kind, value: {} } as { case: "mount"; value: object } }],
     });
   await controller.createSnapshot({ name: "kept", sourceVolumeId: "files" });
+  const { groupSnapshot } = await group.createVolumeGroupSnapshot({
+    name: "both",
+    sourceVolumeIds: ["files", "blocks"],
+  });
+  const member = groupSnapshot?.snapshots[0]?.snapshotId.split("/").at(-1) ?? "";
   const paths = [...new Set([...guide.matchAll(/\bstorage\/\S+/g)].map(([path]) => path))];
   assert.ok(paths.length >= 6, paths.join(" "));
   for (const path of paths) {
-    const id = path.startsWith("storage/snapshots/") ? "kept" : path.endsWith("/image") ? "blocks" : "files";
-    assert.ok(existsSync(join(folder, path.replace("<id>", id).replace("…", ""))), path);
+    const ids = { snapshots: "kept", groups: groupSnapshot?.groupSnapshotId };
+    const ofKind = ids[path.split("/")[1] as keyof typeof ids];
+    const id = ofKind ?? (path.endsWith("/image") ? "blocks" : "files");
+    const found = path.replace("<id>", id).replace("<snapshot>", member).replace("…", "");
+    assert.ok(existsSync(join(folder, found)), path);
   }
   close();
   driver.stop();

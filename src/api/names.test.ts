@@ -27,6 +27,8 @@ test("annotations and labels have the names of external-snapshotter", () => {
     snapshotterId: "snapkeep.dev/snapshotter-id",
     formerSnapshotterId: "snapkeep.dev/cut-by",
     contentLost: "snapkeep.dev/content-lost",
+    droppedSource: "snapkeep.dev/dropped-data-source",
+    sourceNamespace: "snapkeep.dev/data-source-namespace",
     groupSnapshotHandle: "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle",
     defaultGroupClass: "groupsnapshot.storage.kubernetes.io/is-default-class",
     groupBeingCreated: "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-created",

@@ -16,7 +16,7 @@ const folderIn = (text: string): string => /(\/\S*\/snapkeep-\w+)\/storage/.exec
 test("every step of the demo succeeds, and nothing is left on disk", async () => {
   const { said, code } = startCommand("up", "--exit");
   assert.equal(await code, 0, said.text);
-  assert.equal(said.text.match(/✓/g)?.length, 6, said.text);
+  assert.equal(said.text.match(/✓/g)?.length, 7, said.text);
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });
 
@@ -69,7 +69,7 @@ test("Ctrl-C during the demo ends it, and no commands are printed", async () => 
   assert.equal(await code, 1, said.text);
   assert.match(
     said.out,
-    /✓ a new claim, restored from the snapshot, has .*\n.*\n.*\n\n {2}interrupted before the demo was complete\n\nStopped; .* is removed\.\n$/,
+    /✓ a new claim, restored from the snapshot, has .*\n.*\n.*\n\n {2}✓ a group snapshot has .*\n.*\n.*\n {2}interrupted before the demo was complete\n\nStopped; .* is removed\.\n$/,
   );
   assert.ok(!existsSync(folderIn(said.text)), "its folder is still there");
 });

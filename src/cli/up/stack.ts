@@ -57,6 +57,13 @@ export interface Stack {
   readonly stopped: Promise<void>;
 }
 
+/** The demo says itself what its driver does. */
+const withoutInfo = (log: Log): Log => ({
+  ...log,
+  info: (message, fields) => log.debug(message, fields),
+  with: (fields) => withoutInfo(log.with(fields)),
+});
+
 const backoff = { startMs: 1_000, maxMs: 60_000 };
 
 /** The components on the API. One that joins `snapkeep up` is one more row. */
@@ -120,7 +127,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     createClient({ handler: server.handler, world, userAgent: name, measure: traced(logOf(name)) });
   const driverStop = new AbortController();
   const driver = await startDirectoryDriver(
-    { world, log, metrics: createMetrics(), signal: driverStop.signal },
+    { world, log: withoutInfo(log), metrics: createMetrics(), signal: driverStop.signal },
     { root, name: driverName, nodeId: "laptop", version, snapshotDelayMs: 0, snapshotSecret: "", faults },
   ).catch(async (reason: unknown) => {
     await server.stop();
