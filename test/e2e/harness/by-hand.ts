@@ -1,4 +1,5 @@
 /** `npm run control-plane` as a person runs it, in a process of its own that may be stopped or killed. */
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -30,7 +31,7 @@ export async function startByHand(...args: readonly string[]): Promise<ByHand> {
     if (child.exitCode !== null) throw new Error(`npm run control-plane ended with ${child.exitCode}: ${text}`);
     return text.includes("Ctrl-C") ? true : undefined;
   });
-  const kubeconfig = /KUBECONFIG=(\S+)\n/.exec(text)?.[1] ?? "";
+  const kubeconfig = found(/KUBECONFIG=(\S+)\n/, text);
   const folder = dirname(kubeconfig);
   const { processes } = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as State;
   return {
@@ -38,7 +39,10 @@ export async function startByHand(...args: readonly string[]): Promise<ByHand> {
     ended,
     kubeconfig,
     folder,
-    kubelet: /kubelet's folder is (\S+)\.\n/.exec(text)?.[1] ?? "",
+    kubelet: args.includes("--node") ? found(/--kubelet-dir=(\S+)\. /, text) : "",
     processes,
   };
 }
+
+/** What is not printed as expected must not be taken for nothing. */
+const found = (pattern: RegExp, text: string): string => pattern.exec(text)?.[1] ?? assert.fail(`${pattern}: ${text}`);
