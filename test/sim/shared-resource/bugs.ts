@@ -27,6 +27,12 @@ const afterFailure =
       }),
   });
 
+/** What was decided is shown, whatever has become of the permission. */
+const looksOnlyWhenPlanned: NonNullable<Sabotage["host"]> = (host) => ({
+  ...host,
+  write: (target, files) => host.write(target, files, () => true),
+});
+
 export const bugs: readonly Bug[] = [
   {
     name: "takes a failed review for a permission",
@@ -90,14 +96,14 @@ export const bugs: readonly Bug[] = [
         const shown = new Map<string, FileSet>();
         return {
           ...host,
-          write: async (target, files) => {
+          write: async (target, files, mayShow) => {
             const mixed = new Map(shown.get(target) ?? []);
             for (const [name, bytes] of files) {
               mixed.set(name, bytes);
-              await host.write(target, new Map(mixed));
+              await host.write(target, new Map(mixed), mayShow);
             }
             shown.set(target, files);
-            await host.write(target, files);
+            return host.write(target, files, mayShow);
           },
         };
       },
@@ -112,10 +118,10 @@ export const bugs: readonly Bug[] = [
         const before = new Map<string, FileSet>();
         return {
           ...host,
-          write: (target, files) => {
+          write: (target, files, mayShow) => {
             const all = new Map([...(before.get(target) ?? []), ...files]);
             before.set(target, all);
-            return host.write(target, all);
+            return host.write(target, all, mayShow);
           },
         };
       },
@@ -210,6 +216,7 @@ export const bugs: readonly Bug[] = [
         volume: ({ facts, memory, nowMs }) =>
           planVolume({ facts: { ...facts, review: facts.review ?? "allowed" }, memory, nowMs }),
       },
+      host: looksOnlyWhenPlanned,
     }),
   },
   {
@@ -224,6 +231,7 @@ export const bugs: readonly Bug[] = [
           return planPublish({ ...view, memory: { ...memory, review } });
         },
       },
+      host: looksOnlyWhenPlanned,
     }),
   },
   {

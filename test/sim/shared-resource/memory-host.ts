@@ -68,10 +68,12 @@ export function createMemoryHost({ mounts, records }: Machine, { step, onShown }
       await step();
       mounts.delete(target);
     },
-    async write(target, files) {
+    async write(target, files, mayShow) {
       await step();
+      if (!mayShow()) return false;
       show(target, files);
       await step();
+      return true;
     },
     async wipe(target) {
       await step();

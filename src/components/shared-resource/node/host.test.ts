@@ -65,6 +65,7 @@ const specAt = (target: string, id = "csi-1"): VolumeSpec => ({
   refresh: true,
 });
 
+const always = (): boolean => true;
 const volumeAt = (target: string, spec: VolumeSpec | undefined = specAt(target)) => ({ id: "csi-1", target, spec });
 
 test("a volume is one tmpfs with the pod's group, mounted once, and gone after it is unpublished, twice", async (t) => {
@@ -74,7 +75,9 @@ test("a volume is one tmpfs with the pod's group, mounted once, and gone after i
   assert.deepEqual(calls, [
     `mount -t tmpfs -o mode=0755,size=67108864,nosuid,nodev,noexec,gid=2000,noswap -- team-web-1-csi-1 ${target}`,
   ]);
-  await host.write(target, new Map([["token", Buffer.from("x")]]));
+  await host.write(target, new Map([["token", Buffer.from("x")]]), always);
+  assert.equal(await host.write(target, new Map([["token", Buffer.from("y")]]), () => false), false);
+  assert.equal(readFileSync(join(target, "token"), "utf8"), "x");
   assert.deepEqual([...(await host.mounted([specAt(target), specAt(join(folder, "other"), "csi-2")]))], ["csi-1"]);
   await host.unmount(volumeAt(target));
   await host.unmount(volumeAt(target));
@@ -104,7 +107,7 @@ test("a volume that cannot be mounted at all is not taken for a kernel without n
 test("a mount that is in use goes all the same, with all that is in it", async (t) => {
   const { calls, host, target, mounts, lacks } = aMachine(t);
   await host.mount(specAt(target));
-  await host.write(target, new Map([["token", Buffer.from("x")]]));
+  await host.write(target, new Map([["token", Buffer.from("x")]]), always);
   lacks.push(`umount -- ${target}`);
   await host.unmount(volumeAt(target));
   assert.deepEqual([mounts, calls.at(-1), existsSync(target)], [[], `umount -l -- ${target}`, false]);
@@ -113,7 +116,7 @@ test("a mount that is in use goes all the same, with all that is in it", async (
 test("a file that a pod has mounted by subPath loses its bytes when the volume is emptied, also one of an earlier set", async (t) => {
   const { host, folder, target, mounts } = aMachine(t);
   await host.mount(specAt(target));
-  await host.write(target, new Map([["token", Buffer.from("v1")]]));
+  await host.write(target, new Map([["token", Buffer.from("v1")]]), always);
   // A file that is shown elsewhere outlives its name, as a second link does.
   const [bound, other] = [join(folder, "subpath"), join(folder, "other")];
   linkSync(realpathSync(join(target, "token")), bound);
@@ -121,7 +124,7 @@ test("a file that a pod has mounted by subPath loses its bytes when the volume i
   const bind = { root: "/..x/token", options: ["rw"], type: "tmpfs", source: "team-web-1-csi-1" };
   mounts.push({ ...bind, device: "0:9", at: bound }, { ...bind, device: "0:9", at: folder });
   mounts.push({ ...bind, device: "0:10", at: other });
-  await host.write(target, new Map([["token", Buffer.from("v2")]]));
+  await host.write(target, new Map([["token", Buffer.from("v2")]]), always);
   assert.equal(readFileSync(bound, "utf8"), "v1", "an update takes nothing from it");
   await host.wipe(target);
   assert.deepEqual([readFileSync(bound, "utf8"), readFileSync(other, "utf8")], ["", "of others"]);
@@ -132,7 +135,7 @@ test("without its tmpfs, nothing is written to a target and nothing removed ther
   mkdirSync(target, { recursive: true });
   writeFileSync(join(target, "data"), "of others");
   const refused = { code: "FailedPrecondition", message: /no tmpfs is mounted there \[SNAP-709\]$/ };
-  await assert.rejects(host.write(target, new Map([["token", Buffer.from("x")]])), refused);
+  await assert.rejects(host.write(target, new Map([["token", Buffer.from("x")]]), always), refused);
   await assert.rejects(host.wipe(target), refused);
   assert.deepEqual(readdirSync(target), ["data"]);
 });
@@ -241,7 +244,7 @@ test("folders of the kubelet may be symbolic links: the mount table has the real
   await host.mount(specAt(target));
   assert.ok(calls[0]?.endsWith(` ${join(folder, "real", "p", "mount")}`), calls[0]);
   assert.deepEqual([...(await host.mounted([specAt(target)]))], ["csi-1"]);
-  await host.write(target, new Map([["token", Buffer.from("x")]]));
+  await host.write(target, new Map([["token", Buffer.from("x")]]), always);
   assert.equal(readFileSync(join(target, "token"), "utf8"), "x");
   await host.wipe(target);
   assert.deepEqual(readdirSync(target), []);

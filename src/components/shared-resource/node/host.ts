@@ -32,7 +32,8 @@ export interface VolumeHost {
    * cannot be removed does not keep the mount.
    */
   unmount(volume: MountedVolume): Promise<void>;
-  write(target: string, files: FileSet): Promise<void>;
+  /** Asks `mayShow` when all is ready and only the switch to the new set is left. False: it said no, and the old set stays. */
+  write(target: string, files: FileSet, mayShow: () => boolean): Promise<boolean>;
   /** Takes all away, also from files that a pod has open or mounted by subPath. */
   wipe(target: string): Promise<void>;
   /** Names and sizes of the files in a mounted volume. */
@@ -135,9 +136,9 @@ export function createHost(hostOptions: HostOptions): VolumeHost {
       }
       await removeTarget(target);
     },
-    write: (path, files) =>
+    write: (path, files, mayShow) =>
       mounted(path)
-        .then((target) => writeFiles(target, files, label()))
+        .then((target) => writeFiles(target, files, label(), mayShow))
         .catch(explained(path)),
     wipe: (path) => mounted(path).then(empty).catch(explained(path)),
     sizes: (target) => sizesIn(target),

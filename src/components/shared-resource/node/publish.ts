@@ -14,7 +14,7 @@ import { type Answer, nothingAsked, type PublishMemory, type PublishView } from 
 import { phaseOfPublish } from "./phase-publish.ts";
 import type { PublishAction, planPublish } from "./plan-publish.ts";
 import type { PublishRequest } from "./plan-request.ts";
-import { sourceFailed } from "./refusals.ts";
+import { deniedUse, reviewAged, sourceFailed } from "./refusals.ts";
 import type { Reviews } from "./reviews.ts";
 import type { createSerial } from "./serial.ts";
 import type { Sources } from "./sources.ts";
@@ -119,7 +119,11 @@ function createAttempt(options: PublishOptions, request: PublishRequest, signal:
       await writer.record(opened(), source);
     },
     mount: async () => remember({ mount: (await host.mount(spec, request.group)) ? "new" : "before" }),
-    write: ({ source }) => writer.write(opened(), source, (reason) => sourceFailed(request, source, reason).fault),
+    write: ({ source }) =>
+      writer.write(opened(), source, {
+        unread: (reason) => sourceFailed(request, source, reason).fault,
+        unpermitted: (verdict) => (verdict === "denied" ? deniedUse(request) : reviewAged(request)).fault,
+      }),
     awaitRoom: async () => options.memoryUse.awaitRoom(spec.id),
     refuse: async ({ fault }) => {
       throw fault;

@@ -74,6 +74,9 @@ export const reviewFailed = (request: PublishRequest, reason: unknown): Refusal 
       )
     : unanswered(request, reason);
 
+export const reviewAged = (request: PublishRequest): Refusal =>
+  notNow(request, "ServerUnreachable", "the last review of its permission is too old, and there is no newer one");
+
 export const notReadOnly = (request: PublishRequest): Refusal =>
   refused(
     "Invalid",

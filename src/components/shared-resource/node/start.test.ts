@@ -125,10 +125,10 @@ async function setUp(
       unlessFailing("adopt");
       return memoryHost.adopt(target);
     },
-    write: async (target: string, files: FileSet) => {
+    write: async (target: string, files: FileSet, mayShow: () => boolean) => {
       unlessFailing("write");
       await world.sleep(state.writeMs);
-      return memoryHost.write(target, files);
+      return memoryHost.write(target, files, mayShow);
     },
     wipe: async (target: string) => {
       unlessFailing("wipe");
@@ -537,6 +537,50 @@ test("where roles are watched, a permission that is taken away empties the volum
   await world.advance(10_000);
   assert.equal(shown("csi-1"), undefined);
 });
+
+test("I-30: a set whose permission is taken away while it is written is not shown", async (t) => {
+  const { world, users, publish, state, shown, changes } = await setUp(t);
+  await publish("csi-1");
+  state.writeMs = 6_000;
+  await users.write("SharedSecret", reference, "v.2");
+  await world.advance(100);
+  await users.revoke("SharedSecret", "one", "team");
+  await world.advance(12_000);
+  assert.deepEqual(changes, ["v.1", "nothing"]);
+  await users.grant("SharedSecret", "one", "team");
+  await world.advance(15_000);
+  assert.equal(shown("csi-1"), "v.2");
+});
+
+test("I-30: a set is not shown when the review has aged while it was written, and the old one stays; both until there is a new one", async (t) => {
+  const { world, users, publish, state, shown, changes } = await setUp(t);
+  await publish("csi-1");
+  state.writeMs = 12_000;
+  state.loses = /subjectaccessreviews/;
+  await users.write("SharedSecret", reference, "v.2");
+  await world.advance(40_000);
+  assert.deepEqual(changes, ["v.1"]);
+  [state.loses, state.writeMs] = [undefined, 0];
+  await world.advance(20_000);
+  assert.deepEqual([changes, shown("csi-1")], [["v.1", "v.2"], "v.2"]);
+});
+
+for (const [what, lost, code, snap] of [
+  ["taken away", undefined, "PermissionDenied", "SNAP-704"],
+  ["too old", /subjectaccessreviews/, "Unavailable", "SNAP-705"],
+] as const)
+  test(`I-30: a new volume whose permission is ${what} once its files are written is refused, and shows none`, async (t) => {
+    const { world, users, publish, state, machine, changes } = await setUp(t);
+    state.writeMs = 12_000;
+    world.after(1_000, () => {
+      state.loses = lost;
+      if (lost === undefined) void users.revoke("SharedSecret", "one", "team");
+    });
+    const fault = await faultOf(publish("csi-1"));
+    assert.deepEqual([fault.code, fault.message.endsWith(` [${snap}]`)], [code, true]);
+    assert.deepEqual([machine.mounts.size, machine.records.size], [0, 0]);
+    assert.ok(!changes.includes("v.1"), changes.join());
+  });
 
 test("of unpublished volumes nothing is left: no watch, no review, no work when their share changes", async (t) => {
   const { world, users, publish, unpublish, driver, machine, asked } = await setUp(t);

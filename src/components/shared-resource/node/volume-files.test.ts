@@ -51,6 +51,19 @@ test("R73: a new set replaces the old one, and nothing of the old one is left", 
   assert.deepEqual([shown(root), hidden(root)], [{}, ["..data", "..third"]], "an empty set shows no old file");
 });
 
+test("a set that may not be shown any more when it is ready leaves the old one, and nothing of itself", async (t) => {
+  const { root } = aVolume(t);
+  assert.equal(await writeFiles(root, filesOf({ a: "1" }), "first"), true);
+  const asked: string[] = [];
+  const mayShow = (): boolean => {
+    asked.push(readFileSync(join(root, "..data_tmp", "b"), "utf8"));
+    return false;
+  };
+  assert.equal(await writeFiles(root, filesOf({ a: "2", b: "2" }), "second", mayShow), false);
+  assert.deepEqual(asked, ["2"], "asked once, when all is ready");
+  assert.deepEqual([shown(root), hidden(root)], [{ a: "1" }, ["..data", "..first"]]);
+});
+
 test("files have mode 0644 and folders 0755, whatever the umask is", async (t) => {
   const { root } = aVolume(t);
   const before = process.umask(0o077);

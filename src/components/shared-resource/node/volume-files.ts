@@ -38,8 +38,16 @@ const oldPrefix = "..old_";
 const folderMode = 0o755;
 const fileMode = 0o644;
 
-/** `label` makes the name of the folder unique; the old set is gone when this ends. A set that cannot be written leaves nothing. */
-export async function writeFiles(root: string, files: FileSet, label: string): Promise<void> {
+/**
+ * `label` makes the name of the folder unique; the old set is gone when this ends. A set that cannot be written leaves nothing, and none
+ * does that may not be shown any more when it is ready: then the answer is false.
+ */
+export async function writeFiles(
+  root: string,
+  files: FileSet,
+  label: string,
+  mayShow: () => boolean = () => true,
+): Promise<boolean> {
   const folder = `..${label}`;
   const { gid } = await stat(root);
   // What cannot be removed is reported in the end; it must not keep the new set out.
@@ -47,12 +55,17 @@ export async function writeFiles(root: string, files: FileSet, label: string): P
   try {
     await writeFolder(join(root, folder), files, gid);
     await symlink(folder, join(root, newLink));
+    if (!mayShow()) {
+      await removeLeftovers(root);
+      return false;
+    }
     await rename(join(root, newLink), join(root, dataLink));
   } catch (reason) {
     await removeLeftovers(root).catch(() => undefined);
     throw reason;
   }
   await showOnly(root, [...files.keys()], folder);
+  return true;
 }
 
 /** Removes what an attempt has left that failed, or was killed: it takes the room that the next one needs. */

@@ -96,7 +96,7 @@ export function createVolumes(options: VolumesOptions): Volumes {
     for (const id of ids) controller.trigger(id as Key);
   };
   const memoryUse = createMemoryUse({ ...memory, onRoom: trigger });
-  const writer = createVolumeWriter({ host, sources, memoryUse, pageBytes: memory.pageBytes, log });
+  const writer = createVolumeWriter({ host, reviews, sources, memoryUse, pageBytes: memory.pageBytes, log });
   const turns = createWriteTurns(shareMemory.updatesAtOnceMax, (id) => trigger([id]));
 
   const context = (): VolumeContext => {
