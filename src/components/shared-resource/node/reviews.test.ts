@@ -249,3 +249,23 @@ test("where roles are watched, a question that failed is asked again as soon as 
   await world.advance(20_000);
   assert.ok(asked.length >= before + 3, `${asked.length - before}`);
 });
+
+test("a change of roles does not make a publish forget what was asked, and that it failed", async () => {
+  const { world, asked, server, reviews } = setUp(() => true);
+  const { answer } = server;
+  server.answer = () => {
+    throw new Fault("Unavailable", "no answer");
+  };
+  await assert.rejects(world.run(reviews.fresh(subject)), { code: "Unavailable" });
+  reviews.mayHaveChanged("team");
+  await world.advance(1_500);
+  await assert.rejects(world.run(reviews.fresh(subject)), { code: "Unavailable" });
+  assert.equal(asked.length, 1, "five seconds are not over");
+  await world.advance(3_500);
+  server.answer = answer;
+  assert.equal(await world.run(reviews.fresh(subject)), "allowed");
+  reviews.mayHaveChanged("team");
+  await world.advance(4_000);
+  assert.equal(await world.run(reviews.fresh(subject)), "allowed");
+  assert.equal(asked.length, 2);
+});

@@ -130,7 +130,10 @@ export function createReviews({ api, world, log, signal, isWatched = () => false
     entry.dueAt = at;
     const inMs = Math.max(0, at - world.elapsed());
     entry.stopTimer = world.after(inMs, () => {
-      if (entry.holders === 0) entries.delete(subjectKey(entry.subject));
+      const keptUntil = entry.askedAt + nodeLimits.reviewEveryMs;
+      // A change of roles comes earlier: a publish must still find what was asked, and whether it failed.
+      if (entry.holders === 0 && world.elapsed() < keptUntil) schedule(entry, keptUntil);
+      else if (entry.holders === 0) entries.delete(subjectKey(entry.subject));
       else
         ask(entry).catch((reason: unknown) =>
           log.debug("cannot ask whether a share may be used", { ...entry.subject, reason: loggable(reason) }),
