@@ -1,12 +1,15 @@
-/** `snapkeep verify` with real pods: on an installation of ours with the directory-driver, on a node without any registry. */
+/**
+ * `snapkeep verify` with real pods: on an installation of ours with the directory-driver. An image that cannot be pulled is tried in
+ * verify.test.ts only: the kubelet of 1.36 ends on a node without cgroups for pods when a container with limits has no image.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { scratchLabel } from "../../../src/cli/verify/objects.ts";
 import { startCommand } from "../../command-line.ts";
-import { type Cluster, untilRemoved, useCluster } from "../harness/cluster.ts";
+import { type Cluster, untilRemoved, useCluster, version } from "../harness/cluster.ts";
 import { boxImage } from "../harness/image.ts";
 
-const components = "--components=snapshot-controller,webhook,directory-driver";
+const components = ["--components=snapshot-controller,webhook,directory-driver", `--image=snapkeep:${version}`];
 
 describe("snapkeep verify with pods", () => {
   let cluster: Cluster;
@@ -15,7 +18,7 @@ describe("snapkeep verify with pods", () => {
     return { code: await code, ...said };
   };
   const install = (...argv: readonly string[]) =>
-    snapkeep("install", ...argv, components, `--kubelet-dir=${cluster.node.rootDir}`, "--timeout=120s");
+    snapkeep("install", ...argv, ...components, `--kubelet-dir=${cluster.node.rootDir}`, "--timeout=120s");
   const verify = (...argv: readonly string[]) => snapkeep("verify", "--storage-class=directory", "--size=1Mi", ...argv);
   const nothingLeft = async () => {
     const get = async (...what: readonly string[]) => (await cluster.kubectl(["get", ...what, "-o", "name"])).stdout;
@@ -44,16 +47,6 @@ describe("snapkeep verify with pods", () => {
   test("pods as root work too", async () => {
     const { code, out } = await verify(`--image=${boxImage}`, "--as-root", "-o=json");
     assert.deepEqual([code, JSON.parse(out).result], [0, "passed"], out);
-    await nothingLeft();
-  });
-
-  test("an image that no node can pull blocks the round, and its message names --image", async () => {
-    const { code, out } = await verify("--image=registry.invalid/none:1");
-    assert.equal(code, 3, out);
-    assert.match(
-      out,
-      /✗ a pod writes to it\n +pod writer: container main: ImagePullBackOff.* with --image.*\[SNAP-857\]/,
-    );
     await nothingLeft();
   });
 });

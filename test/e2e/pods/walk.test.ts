@@ -111,6 +111,8 @@ describe("a newcomer's cluster", () => {
     assert.match(removed, /^would delete: Namespace snapkeep$/m);
     await must("snapkeep install --uninstall --components=directory-driver");
     await must("kubectl delete crd -l '!nothing' --wait=true");
+    // kubectl does not wait for a namespace that is still being deleted, as snapkeep does.
+    await must("kubectl wait --for=delete namespace/snapkeep --timeout=120s || true");
     await walk("kubectl create -k");
     await must("kubectl -n snapkeep rollout status deployment/snapshot-validation-deployment --timeout=120s");
     await must("snapkeep install --uninstall");
