@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim, StorageClass } from "../../api/types.ts";
 import type { Key, Millis } from "../../base/brand.ts";
 import { provisionerOf, volumeNameFor } from "../../components/csi-provisioner/claims/claim.ts";
 import { volumeKey } from "../../components/csi-provisioner/identity.ts";
-import type { DriverFacts, ProvisionerOptions } from "../../components/csi-provisioner/options.ts";
+import type { DriverFacts } from "../../components/csi-provisioner/options.ts";
 import { noVolumeMemory } from "../../components/csi-provisioner/volumes/memory.ts";
 import {
   observeVolume,
@@ -13,23 +13,10 @@ import {
 import { volumePhaseOf } from "../../components/csi-provisioner/volumes/phase.ts";
 import { planVolume } from "../../components/csi-provisioner/volumes/plan.ts";
 import { grantAllows } from "../../rules/reference-grant.ts";
+import { provisionerDefaults } from "../sidecar-defaults.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 import { createdMs, type Finding } from "./finding.ts";
 import { unreadable } from "./rights.ts";
-
-/** Flags of the running provisioner are not known; these are the defaults that people run it with. */
-const options: ProvisionerOptions = {
-  volumeNamePrefix: "pvc",
-  volumeNameUuidLength: -1,
-  defaultFsType: "",
-  extraCreateMetadata: false,
-  strictTopology: false,
-  immediateTopology: true,
-  preventVolumeModeConversion: true,
-  controllerPublishReadonly: false,
-  crossNamespace: true,
-  crossNamespaceSnapshot: true,
-};
 
 export function provisionedFor(
   copy: ClusterCopy,
@@ -47,7 +34,7 @@ export function provisionedFor(
       sinceMs: createdMs(claim),
       component,
     };
-  const key = volumeKey(volumeNameFor(options, claim.metadata.uid));
+  const key = volumeKey(volumeNameFor(provisionerDefaults, claim.metadata.uid));
   const view = observeVolume(storesOf(copy, claim), contextOf(copy, driver, nowMs), key);
   if (view === undefined) return { cause: "NothingWrong", says: "nothing is wanted for the claim" };
   const { source } = view.facts;
@@ -108,7 +95,8 @@ function storesOf(copy: ClusterCopy, claim: PersistentVolumeClaim): VolumeStores
 const contextOf = (copy: ClusterCopy, driver: DriverFacts, nowMs: Millis): VolumeContext => ({
   nowMs,
   driver,
-  options,
+  // Flags of the running provisioner are not known.
+  options: provisionerDefaults,
   memory: { about: () => noVolumeMemory },
   identity: "",
   watchesSnapshots: true,

@@ -10,7 +10,6 @@ import {
   type ServedApi,
   volumeBinder,
 } from "../../apiserver/index.ts";
-import { limits } from "../../base/limits.ts";
 import { type Log, traceVerbosity } from "../../base/log.ts";
 import type { World } from "../../base/world.ts";
 import { start as startCsiProvisioner } from "../../components/csi-provisioner/start.ts";
@@ -28,6 +27,7 @@ import { createLocalContext } from "../../runtime/context.ts";
 import type { Component } from "../../runtime/frame.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { traced } from "../../runtime/traced.ts";
+import { provisionerInProcess, snapshotterInProcess } from "../sidecar-defaults.ts";
 import { createDefaultClasses } from "./default-classes.ts";
 import { holdLeases } from "./leases.ts";
 import { startWebhook } from "./webhook.ts";
@@ -78,37 +78,12 @@ const rows: Readonly<Record<string, (context: ComponentContext, calls: Unary) =>
     startCsiSnapshotter(
       context,
       {
-        csiAddress: "this process",
-        timeout: limits.csiCallMsMax,
-        snapshotNamePrefix: "snapshot",
-        snapshotNameUuidLength: -1,
+        ...snapshotterInProcess,
         groups: { groupsnapshotNamePrefix: "groupsnapshot", groupsnapshotNameUuidLength: -1 },
-        extraCreateMetadata: false,
-        nodeDeployment: false,
-        nodeName: "",
       },
       { calls },
     ),
-  "csi-provisioner": (context, calls) =>
-    startCsiProvisioner(
-      context,
-      {
-        csiAddress: "this process",
-        timeout: limits.csiCallMsMax,
-        namespace: "kube-system",
-        volumeNamePrefix: "pvc",
-        volumeNameUuidLength: -1,
-        defaultFsType: "",
-        extraCreateMetadata: false,
-        strictTopology: false,
-        immediateTopology: true,
-        preventVolumeModeConversion: true,
-        controllerPublishReadonly: false,
-        crossNamespace: true,
-        crossNamespaceSnapshot: true,
-      },
-      { calls },
-    ),
+  "csi-provisioner": (context, calls) => startCsiProvisioner(context, provisionerInProcess, { calls }),
 };
 
 export async function startStack(options: StackOptions): Promise<Stack> {

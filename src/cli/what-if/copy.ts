@@ -8,7 +8,6 @@ import { type KubeObject, keyOf } from "../../api/types.ts";
 import { type ApiObject, createApiServer, type Handler, volumeBinder } from "../../apiserver/index.ts";
 import type { Millis } from "../../base/brand.ts";
 import { Fault } from "../../base/fault.ts";
-import { limits } from "../../base/limits.ts";
 import { silent } from "../../base/log.ts";
 import { start as startCsiProvisioner } from "../../components/csi-provisioner/start.ts";
 import { start as startCsiSnapshotter } from "../../components/csi-snapshotter/start.ts";
@@ -20,6 +19,7 @@ import type { ComponentContext } from "../../runtime/component.ts";
 import { createLocalContext } from "../../runtime/context.ts";
 import type { Component } from "../../runtime/frame.ts";
 import type { VirtualWorld } from "../../runtime/virtual-world.ts";
+import { provisionerInProcess, snapshotterInProcess } from "../sidecar-defaults.ts";
 
 export interface RunningCopy {
   /** Speaks to the copy's API server. */
@@ -134,38 +134,12 @@ export function createCopy({ world, objects, signal, around = (handler) => handl
 const restless: ReadonlySet<string> = new Set([collectionOf("Lease"), collectionOf("Event")]);
 
 const startSidecar = (context: ComponentContext, calls: Unary): Promise<Component> =>
-  startCsiSnapshotter(
-    context,
-    {
-      csiAddress: "this process",
-      timeout: limits.csiCallMsMax,
-      snapshotNamePrefix: "snapshot",
-      snapshotNameUuidLength: -1,
-      extraCreateMetadata: false,
-      nodeDeployment: false,
-      nodeName: "",
-    },
-    { calls },
-  );
+  startCsiSnapshotter(context, snapshotterInProcess, { calls });
 
 const startProvisioner = (context: ComponentContext, calls: Unary): Promise<Component> =>
   startCsiProvisioner(
     context,
-    {
-      csiAddress: "this process",
-      timeout: limits.csiCallMsMax,
-      namespace: "kube-system",
-      volumeNamePrefix: "pvc",
-      volumeNameUuidLength: -1,
-      defaultFsType: "",
-      extraCreateMetadata: false,
-      strictTopology: false,
-      immediateTopology: true,
-      preventVolumeModeConversion: true,
-      controllerPublishReadonly: false,
-      crossNamespace: true,
-      crossNamespaceSnapshot: true,
-    },
+    provisionerInProcess,
     // Written into volumes: it tells one process from another.
     { calls, identity: "what-if" },
   );
